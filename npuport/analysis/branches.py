@@ -1,0 +1,216 @@
+"""Choices between devices: what already knows an NPU, and which halves of a choice belong together."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+
+from npuport.analysis.walk import SyntaxIndex
+from npuport.sources.text import SourceText
+
+# "npu" as a word part: has_npu, torch_npu, "npu:0", isNPU; not "input", "npucard" is fine.
+_NPU = re.compile(r"(?<![A-Za-z])npu|NPU|hccl|HCCL|ASCEND_|[a-z]Npu|is_ascend|ascend_")
+_CUDA = re.compile(r"cuda|CUDA|gpu|GPU|nccl|xpu|mps|device|accelerator")
+
+# What only CUDA has: a test that guards one of these must not come true on an NPU unseen.
+_CUDA_ONLY = re.compile(
+    r"torch\.compile|\bfused\s*=\s*True|flash_attn|flash_attention|\bapex\b|\btriton\b|CUDAGraph|cuda\.graph\b|"
+    r"make_graphed_callables|nvtx|get_device_capability|xformers|bitsandbytes|transformer_engine|tensorrt"
+)
+
+
+class Branches:
+    """Answers about the branches of one file."""
+
+    def __init__(self, source: SourceText, index: SyntaxIndex) -> None:
+        self._source = source
+        self._parents = index.parents
+        self._spans: dict[ast.AST, tuple[int, int]] = {}
+        self._mentions: dict[ast.AST, bool] = {}
+        self.speaks_of_npu = bool(_NPU.search(source.text))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Character offsets of the first character of a node and of the one behind it.
+
+        Before Python 3.12 the positions inside an f-string are not reliable; such a node is searched for
+        in the text of the f-string.
+        """
+        found = self._spans.get(node)
+        if found is None:
+            found = self._spans[node] = self._find_span(node)
+        return found
+
+    def _find_span(self, node: ast.AST) -> tuple[int, int]:
+        source = self._source
+        start = source.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        end = source.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        if sys.version_info >= (3, 12) or not isinstance(node, ast.expr):
+            return start, end
+        around = next((a for a in _upwards(node, self._parents) if isinstance(a, ast.JoinedStr)), None)
+        if around is None or _reads_as(source.text[start:end], node):
+            return start, end
+        outer_start, outer_end = self.span(around)
+        text = source.text[outer_start:outer_end]
+        wanted = ast.unparse(node)
+        place = text.find(wanted)
+        if place >= 0 and text.find(wanted, place + 1) < 0:
+            return outer_start + place, outer_start + place + len(wanted)
+        return outer_start, outer_end
+
+    def is_exact(self, node: ast.expr) -> bool:
+        """Whether the span of ``node`` holds just that node's code (see ``span``)."""
+        if sys.version_info >= (3, 12) or not any(isinstance(a, ast.JoinedStr) for a in _upwards(node, self._parents)):
+            return True
+        return _reads_as(self.text_of(node), node)
+
+    def text_of(self, node: ast.AST) -> str:
+        """The source text of a statement or expression."""
+        start, end = self.span(node)
+        return self._source.text[start:end]
+
+    def mentions_npu(self, node: ast.AST) -> bool:
+        """Whether the text of ``node`` names an NPU, its backend or its environment."""
+        if node not in self._mentions:
+            self._mentions[node] = bool(_NPU.search(self.text_of(node)))
+        return self._mentions[node]
+
+    def knows_npu(self, site: ast.AST) -> bool:
+        """Whether ``site`` is the CUDA arm of a choice that has an NPU arm too.
+
+        Such code is ported already: conditional expressions, if chains, dispatching ``if`` statements that
+        follow each other, ``or`` between two availability tests, and literals that list both devices.
+        """
+        if not self.speaks_of_npu:
+            return False
+        child, parent = site, self._parents.get(site)
+        while parent is not None:
+            if self._arm_beside(parent, child):
+                return True
+            if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+                return isinstance(parent, ast.FunctionDef) and self._follows_npu_return(parent, child)
+            child, parent = parent, self._parents.get(parent)
+        return False
+
+    def _arm_beside(self, parent: ast.AST, child: ast.AST) -> bool:
+        if isinstance(parent, ast.IfExp | ast.If):
+            return self._npu_arm_of_if(parent, child)
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or):
+            return any(self.mentions_npu(value) for value in parent.values if value is not child)
+        if isinstance(parent, ast.Tuple | ast.List | ast.Set):
+            return any(self.mentions_npu(item) for item in parent.elts if item is not child and _is_device_literal(item))
+        if isinstance(parent, ast.Dict):
+            keys = [key.value for key in parent.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+            return any(_NPU.search(key) for key in keys) and any(_CUDA.search(key) for key in keys)
+        if isinstance(parent, ast.match_case):
+            match = self._parents[parent]
+            return isinstance(match, ast.Match) and any(
+                self.mentions_npu(case.pattern) for case in match.cases if case is not parent
+            )
+        return False
+
+    def _npu_arm_of_if(self, chain: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """Whether an arm other than the one that holds ``child`` is the NPU's."""
+        test_names_npu = self.mentions_npu(chain.test)
+        if child is not chain.test and test_names_npu:
+            return not self.half_ported(chain, child)
+        if child is not chain.test and not _CUDA.search(self.text_of(chain.test)):
+            return False  # the test asks something else: what its arms mention says nothing
+        others = [arm for arm in _arms(chain) if arm is not child and not (isinstance(arm, list) and child in arm)]
+        return any(self._any_mentions(arm) for arm in others) or self._dispatches_beside(chain)
+
+    def half_ported(self, chain: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """``"cuda" if torch.npu.is_available() else ...``: the arm of a positive NPU test still says cuda."""
+        body = chain.body if isinstance(chain.body, list) else [chain.body]
+        test = self.text_of(chain.test)
+        return child in body and not test.lstrip().startswith("not ") and "cuda" not in test.lower()
+
+    def _any_mentions(self, arm: ast.AST | list[ast.stmt]) -> bool:
+        return any(self.mentions_npu(node) for node in arm) if isinstance(arm, list) else self.mentions_npu(arm)
+
+    def _dispatches_beside(self, chain: ast.AST) -> bool:
+        """An adjoining ``if`` of the same block that asks for the NPU: the statements dispatch together."""
+        if not isinstance(chain, ast.If):
+            return False
+        block = _block_of(chain, self._parents)
+        if chain not in block:
+            return False
+        here = block.index(chain)
+        for step in (-1, 1):
+            place = here + step
+            while 0 <= place < len(block) and isinstance(neighbour := block[place], ast.If):
+                if self.mentions_npu(neighbour.test):
+                    return True
+                place += step
+        return False
+
+    def _follows_npu_return(self, function: ast.FunctionDef, statement: ast.AST) -> bool:
+        """``if has_npu(): return ...`` earlier in the function: what follows is for other devices."""
+        for earlier in function.body:
+            if earlier is statement:
+                return False
+            if isinstance(earlier, ast.If) and self.mentions_npu(earlier.test) and _leaves(earlier.body):
+                return not re.match(r"\s*not\b", self.text_of(earlier.test))
+        return False
+
+    def cuda_only_work(self, question: ast.AST) -> str | None:
+        """What only CUDA has in the branch that ``question`` guards, or None."""
+        child, parent = question, self._parents.get(question)
+        while isinstance(parent, ast.expr) and not isinstance(parent, ast.IfExp | ast.Lambda):
+            child, parent = parent, self._parents.get(parent)
+        if not isinstance(parent, ast.If | ast.IfExp) or child is not parent.test:
+            return None
+        arms = parent.body if isinstance(parent, ast.If) else [parent.body]
+        for arm in arms:
+            found = _CUDA_ONLY.search(self.text_of(arm))
+            if found:
+                return found.group()
+        return None
+
+
+def _upwards(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    above = parents.get(node)
+    while isinstance(above, ast.expr | ast.comprehension | ast.keyword):
+        yield above
+        above = parents.get(above)
+
+
+def _reads_as(text: str, node: ast.expr) -> bool:
+    try:
+        return ast.dump(ast.parse(text.strip(), mode="eval").body) == ast.dump(node)
+    except SyntaxError:
+        return False
+
+
+def _is_device_literal(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant | ast.JoinedStr | ast.Call | ast.Attribute)
+
+
+def _arms(chain: ast.If | ast.IfExp) -> Iterator[ast.AST | list[ast.stmt]]:
+    """The tests and bodies of an if chain, downwards; a list for the body of a statement."""
+    yield chain.test
+    yield chain.body
+    rest = chain.orelse
+    if isinstance(rest, list):
+        if len(rest) == 1 and isinstance(rest[0], ast.If):
+            yield from _arms(rest[0])
+        elif rest:
+            yield rest
+    elif isinstance(rest, ast.IfExp):
+        yield from _arms(rest)
+    else:
+        yield rest
+
+
+def _block_of(statement: ast.stmt, parents: dict[ast.AST, ast.AST]) -> list[ast.stmt]:
+    parent = parents.get(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and statement in block:
+            return block
+    return []
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    return bool(block) and isinstance(block[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)

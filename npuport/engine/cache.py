@@ -1,0 +1,126 @@
+"""Findings by content: a file that has not changed is not checked again.
+
+One JSON file in ``.npuport_cache/``. An entry holds as long as the file's bytes, what other files tell of it,
+the rules' own code and the settings are the same. Time and size decide first; when they differ, the hash does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from npuport import __version__
+from npuport.analysis.module import ProjectFacts
+from npuport.analysis.project import FileFacts
+from npuport.engine.checking import Checker
+from npuport.engine.finding import Finding
+
+FOLDER = ".npuport_cache"
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of npuport; see https://bford.info/cachedir/\n"
+
+
+def digest(data: bytes) -> str:
+    """Hash of a file's contents."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+class Cache:
+    """What was found before, for one combination of rules and settings."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._file = folder / f"{key}.json"
+        self._folder = folder
+        self._entries: dict[str, dict[str, Any]] = {}
+        self._changed = False
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            entries = json.loads(self._file.read_bytes())["files"]
+            if isinstance(entries, dict):
+                self._entries = entries
+
+    def entry(self, path: Path, status: os.stat_result) -> dict[str, Any] | None:
+        """The entry of a file whose time and size are as they were."""
+        found = self._entries.get(str(path.absolute()))
+        return found if found and found["stat"] == [status.st_mtime_ns, status.st_size] else None
+
+    def entry_by_content(self, path: Path, status: os.stat_result, data: bytes) -> dict[str, Any] | None:
+        """The entry of a file that was touched but has the same bytes."""
+        found = self._entries.get(str(path.absolute()))
+        if found is None or found["hash"] != digest(data):
+            return None
+        found["stat"] = [status.st_mtime_ns, status.st_size]
+        self._changed = True
+        return found
+
+    def store(self, path: Path, status: os.stat_result, data: bytes, facts: FileFacts) -> dict[str, Any]:
+        """A new entry without findings."""
+        entry = {
+            "stat": [status.st_mtime_ns, status.st_size],
+            "hash": digest(data),
+            "facts": [facts.imports_torch, sorted(facts.imported), sorted(facts.classes_with_cuda), facts.transfer_to_npu],
+        }
+        self._entries[str(path.absolute())] = entry
+        self._changed = True
+        return entry
+
+    def store_findings(self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding]) -> None:
+        """Remember what was found in a file."""
+        entry["project"] = project_key(project)
+        entry["findings"] = [finding.as_dict() for finding in findings]
+        self._changed = True
+
+    def save(self) -> None:
+        """Write the cache; a folder that cannot be written is no fault of the check."""
+        if not self._changed:
+            return
+        with suppress(OSError):
+            self._folder.mkdir(exist_ok=True)
+            for name, text in (("CACHEDIR.TAG", _TAG), (".gitignore", "*\n")):
+                if not (self._folder / name).exists():
+                    (self._folder / name).write_text(text, encoding="utf-8")
+            handle, temporary = tempfile.mkstemp(dir=self._folder)
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump({"files": self._entries}, stream)
+            os.replace(temporary, self._file)
+
+
+def cached_facts(entry: dict[str, Any]) -> FileFacts:
+    """The facts that an entry keeps."""
+    torch, imported, classes, transfer = entry["facts"]
+    return FileFacts(torch, frozenset(imported), frozenset(classes), transfer)
+
+
+def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Finding] | None:
+    """The findings that an entry keeps, if the other files still tell the same."""
+    if entry.get("project") != project_key(project):
+        return None
+    return [Finding.from_dict(data) for data in entry["findings"]]
+
+
+def project_key(project: ProjectFacts) -> str:
+    """What of the other files an entry depends on, as text."""
+    return f"{project.used_by_torch} {project.transfer_to_npu} {sorted(project.classes_with_cuda)}"
+
+
+def cache_key(checker: Checker, per_file_ignores: object) -> str:
+    """Names everything but the files that findings depend on: version, Python, rules, their code, options."""
+    sources = sorted({_code_of(type(rule).__module__) for rule in checker.rules})
+    parts = (
+        __version__, sys.version_info[:2], sources, sorted(checker.reported), checker.style, checker.target,
+        checker.gate, checker.with_edits, per_file_ignores,
+    )  # fmt: skip
+    return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
+
+
+def _code_of(module_name: str) -> tuple[str, int, int]:
+    """Name, time and size of a rule's file: an edited rule makes old findings worthless."""
+    file = getattr(sys.modules[module_name], "__file__", None)
+    if file is None:
+        return module_name, 0, 0
+    status = os.stat(file)
+    return module_name, status.st_mtime_ns, status.st_size

@@ -1,0 +1,247 @@
+"""One file to its findings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from npuport.analysis.module import Module, ProjectFacts
+from npuport.engine.finding import Applicability, Finding, Location, ProposedFix, Severity, TextEdit
+from npuport.engine.fix import Fix, NotFixable
+from npuport.engine.imports import plan
+from npuport.engine.rendering import Edit, Rendered, render
+from npuport.engine.rule import Hit, Rule
+from npuport.engine.suppressions import Suppression, find_suppressions, removal
+from npuport.engine.writer import Need
+from npuport.sources.errors import UnreadableSource
+from npuport.sources.text import SourceText
+
+SYNTAX_ERROR = "NPU000"
+UNUSED_SUPPRESSION = "NPU001"
+
+
+@dataclass(frozen=True)
+class Checker:
+    """The selected rules and how to apply them.
+
+    Attributes:
+        rules: every rule that holds for the target, selected or not: fixes of a choice need both halves.
+        reported: codes of the rules whose findings are reported.
+        style: what fixes are written in.
+        target: torch_npu release.
+        gate: skip rules whose triggers are not in the file.
+        with_edits: render the edits of all fixes (slower; the JSON format and ``fix`` need them).
+    """
+
+    rules: tuple[Rule, ...]
+    reported: frozenset[str]
+    style: str = "npu"
+    target: str = "2.13.0"
+    gate: bool = True
+    with_edits: bool = False
+
+    def passes_gate(self, data: bytes) -> bool:
+        """Whether the bytes of a file can give a finding at all."""
+        if not self.gate or b"npuport:" in data:
+            return True
+        return any(rule.triggers.fire(data) for rule in self.rules if rule.triggers.texts)
+
+
+@dataclass
+class Checked:
+    """What a file gave.
+
+    Attributes:
+        findings: what is reported, sorted.
+        changes: for each finding with a fix, by index: its edits and needs.
+        module: the parsed file; None where it could not be parsed.
+    """
+
+    findings: list[Finding]
+    changes: dict[int, Rendered] = field(default_factory=dict)
+    module: Module | None = None
+
+
+def check_source(checker: Checker, source: SourceText, project: ProjectFacts, ignored: frozenset[str] = frozenset()) -> Checked:
+    """Check one decoded file.
+
+    Args:
+        checker: rules and options.
+        source: the file.
+        project: facts of the files around it.
+        ignored: codes that ``per-file-ignores`` takes away here.
+    """
+    try:
+        module = Module(source, checker.target, project)
+    except UnreadableSource as error:
+        return Checked(unreadable(checker, str(source.path), error))
+    reported = checker.reported - ignored
+    data = source.text.encode("utf-8", "surrogatepass") if checker.gate else b""
+    hits: list[tuple[Rule, Hit]] = []
+    for rule in checker.rules:
+        if not checker.gate or (rule.triggers.texts and rule.triggers.fire(data)):
+            hits += ((rule, hit) for hit in rule.check(module))
+    # A choice has two halves: both change or neither, also when only one of the rules is selected.
+    fixes = _joined_fixes([hit for _, hit in hits])
+    pairs = [
+        (_finding(module, rule, hit, fix), fix)
+        for (rule, hit), fix in zip(hits, fixes, strict=True)
+        if rule.code in reported
+    ]
+    suppressions = find_suppressions(source)
+    pairs = [pair for pair in pairs if not _suppressed(suppressions, pair[0])]
+    pairs.sort(key=lambda pair: pair[0].sort_key)
+    checked = Checked([finding for finding, _ in pairs], module=module)
+    if checker.with_edits:
+        for position, (finding, fix) in enumerate(pairs):
+            if fix is not None:
+                _render_into(checker, checked, position, finding, fix)
+    if UNUSED_SUPPRESSION in reported:
+        _report_unused(checker, checked, source, suppressions, reported)
+    return checked
+
+
+def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list[Finding]:
+    """The finding of a file that cannot be read or parsed."""
+    rule = next((rule for rule in checker.rules if rule.code == SYNTAX_ERROR), None)
+    if rule is None or rule.code not in checker.reported:
+        return []
+    place = Location(error.row, error.column)
+    return [Finding(rule.code, rule.name, f"{error.fault}; the file was not checked", filename, place, place, rule.severity, rule.topic)]
+
+
+def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
+    start, end = module.branches.span(_narrowed(hit.node))
+    proposed = None
+    if fix is not None:
+        message = fix.message if fix.safe else f"{fix.message} (unsafe: {fix.unsafe_because})"
+        proposed = ProposedFix(Applicability.SAFE if fix.safe else Applicability.UNSAFE, message)
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        message=hit.message,
+        filename=str(module.source.path),
+        location=Location(*module.source.position(start)),
+        end_location=Location(*module.source.position(end)),
+        severity=hit.severity or rule.severity,
+        topic=rule.topic,
+        fix=proposed,
+        evidence=hit.evidence,
+    )
+
+
+def _narrowed(node: ast.AST) -> ast.AST:
+    return node
+
+
+def _joined_fixes(hits: Sequence[Hit]) -> list[Fix | None]:
+    """The fix of each hit, joined with those of the hits that must change in the same edit."""
+    by_node: dict[ast.AST, list[int]] = {}
+    for position, hit in enumerate(hits):
+        by_node.setdefault(hit.node, []).append(position)
+    group_of = list(range(len(hits)))
+
+    def leader(position: int) -> int:
+        while group_of[position] != position:
+            position = group_of[position]
+        return position
+
+    for position, hit in enumerate(hits):
+        for node in hit.together:
+            for partner in by_node.get(node, ()):
+                group_of[leader(partner)] = leader(position)
+    groups: dict[int, list[int]] = {}
+    for position in range(len(hits)):
+        groups.setdefault(leader(position), []).append(position)
+    joined: list[Fix | None] = [hit.fix for hit in hits]
+    for members in groups.values():
+        if len(members) > 1:
+            for position in members:
+                joined[position] = _joined([hits[member].fix for member in members], hits[position].fix)
+    return joined
+
+
+def _joined(fixes: Iterable[Fix | None], own: Fix | None) -> Fix | None:
+    all_fixes = list(fixes)
+    if own is None or any(fix is None for fix in all_fixes):
+        return None
+    changes = tuple(dict.fromkeys(change for fix in all_fixes if fix for change in fix.changes))
+    reason = next((fix.unsafe_because for fix in all_fixes if fix and not fix.safe), "")
+    return replace(own, changes=changes, unsafe_because=own.unsafe_because or reason)
+
+
+def _render_into(checker: Checker, checked: Checked, position: int, finding: Finding, fix: Fix) -> None:
+    """Render a fix; a fix without sound edits is taken from the finding, one that loses a comment is demoted."""
+    module = checked.module
+    assert module is not None
+    rendered = render(module, fix, checker.style)
+    proposed = finding.fix
+    assert proposed is not None
+    try:
+        edits = with_imports(module, [rendered]) if rendered else []
+    except NotFixable:
+        rendered = None
+    if rendered is None:
+        checked.findings[position] = replace(finding, fix=None)
+        return
+    if rendered.loses_comment and proposed.applicability is Applicability.SAFE:
+        proposed = replace(proposed, applicability=Applicability.UNSAFE, message=f"{proposed.message} (unsafe: loses a comment)")
+    text_edits = tuple(_text_edit(module.source, edit) for edit in edits)
+    checked.findings[position] = replace(finding, fix=replace(proposed, edits=text_edits))
+    checked.changes[position] = rendered
+
+
+def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
+    """The edits of several fixes and of the imports that they need, each once, sorted.
+
+    Raises:
+        NotFixable: the imports have no sound place.
+    """
+    edits = {edit for fix in rendered for edit in fix.edits}
+    needs = list(dict.fromkeys(need for fix in rendered for need in fix.needs))
+    if needs:
+        helper_needs: list[Need] = [need for need in needs if need.name != "torch_npu"]
+        first_use = min((edit.start for edit in edits), default=0) if helper_needs else 0
+        edits.update(plan(module, needs, first_use))
+    return sorted(edits)
+
+
+def _text_edit(source: SourceText, edit: Edit) -> TextEdit:
+    return TextEdit(edit.text, Location(*source.position(edit.start)), Location(*source.position(edit.end)))
+
+
+def _suppressed(suppressions: list[Suppression], finding: Finding) -> bool:
+    return any([suppression.covers(finding) for suppression in suppressions])
+
+
+def _report_unused(
+    checker: Checker, checked: Checked, source: SourceText, suppressions: list[Suppression], reported: frozenset[str]
+) -> None:
+    rule = next(rule for rule in checker.rules if rule.code == UNUSED_SUPPRESSION)
+    known = {r.code: r.name for r in checker.rules}
+
+    def ran(word: str) -> bool:
+        """Whether a suppression word names rules that ran: unknown words count, deselected rules do not."""
+        meant = {code for code, name in known.items() if code.startswith(word.upper()) or name == word.lower()}
+        return not meant or meant <= reported
+
+    for suppression in suppressions:
+        unused = suppression.unused(ran)
+        if not unused or any(word.upper() == UNUSED_SUPPRESSION for word in suppression.words):
+            continue
+        what = "this suppression" if "*" in unused or len(unused) == len(suppression.words) else ", ".join(unused)
+        edit = removal(source, suppression, unused)
+        finding = Finding(
+            code=rule.code,
+            name=rule.name,
+            message=f"{what} suppresses nothing",
+            filename=str(source.path),
+            location=Location(*source.position(suppression.start)),
+            end_location=Location(*source.position(suppression.end)),
+            severity=Severity(rule.severity),
+            topic=rule.topic,
+            fix=ProposedFix(Applicability.SAFE, "Remove it", (_text_edit(source, edit),) if checker.with_edits else ()),
+        )
+        checked.changes[len(checked.findings)] = Rendered((edit,), (), False)
+        checked.findings.append(finding)

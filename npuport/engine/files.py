@@ -1,0 +1,48 @@
+"""Writes a file so that it is either the old one or the new one, never half of each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+
+class ChangedMeanwhile(Exception):
+    """The file is not what was read: somebody else wrote it."""
+
+
+def write_atomically(path: Path, data: bytes, expected: bytes) -> None:
+    """Replace the contents of a file; permissions stay, a symbolic link goes on pointing at it.
+
+    Args:
+        path: the file, or a link to it.
+        data: its new contents.
+        expected: its contents as they were read.
+
+    Raises:
+        ChangedMeanwhile: the file holds something else by now.
+        OSError: the system refuses; the file is untouched.
+    """
+    target = Path(os.path.realpath(path))
+    if target.read_bytes() != expected:
+        raise ChangedMeanwhile(f"{path} was changed by another program while it was fixed")
+    status = target.stat()
+    if not os.access(target, os.W_OK) or not status.st_mode & stat.S_IWUSR:
+        # Renaming over it would work, but a file that is read-only is meant to stay as it is.
+        raise PermissionError(13, "it is read-only", str(path))
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".npuport", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        with contextlib.suppress(OSError, AttributeError):
+            os.chown(temporary, status.st_uid, status.st_gid)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,107 @@
+"""What is reported: findings with their place, severity and fix, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from typing import Any
+
+
+class Severity(str, Enum):
+    """How bad a finding is on an NPU."""
+
+    ERROR = "error"  # breaks, or gives wrong numbers
+    WARNING = "warning"  # known to be slow or unstable
+    NOTE = "note"  # advice
+
+    @property
+    def rank(self) -> int:
+        """0 for an error, rising as it matters less."""
+        return list(Severity).index(self)
+
+
+class Applicability(str, Enum):
+    """Whether a fix keeps what the author had."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in a file: row and column from 1, in characters."""
+
+    row: int
+    column: int
+
+
+@dataclass(frozen=True)
+class TextEdit:
+    """Replace what lies between two places by ``content``."""
+
+    content: str
+    location: Location
+    end_location: Location
+
+
+@dataclass(frozen=True)
+class ProposedFix:
+    """A fix as it is reported; ``edits`` is empty where the format did not ask for them."""
+
+    applicability: Applicability
+    message: str
+    edits: tuple[TextEdit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding, in the words and keys of the JSON format.
+
+    Attributes:
+        how_often: how often the line runs, where the analysis knows (once ... per transition).
+        evidence: the steps that led to it, for people.
+        cell: a notebook's cell from 1.
+    """
+
+    code: str
+    name: str
+    message: str
+    filename: str
+    location: Location
+    end_location: Location
+    severity: Severity
+    topic: str
+    fix: ProposedFix | None = None
+    how_often: str | None = None
+    evidence: tuple[str, ...] = ()
+    cell: int | None = None
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str]:
+        """Order of reports: by file, place and code."""
+        return (self.filename, self.location.row, self.location.column, self.code)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Finding:
+        """The finding that ``as_dict`` wrote."""
+        fix = data["fix"]
+        return cls(**{
+            **data,
+            "location": Location(**data["location"]),
+            "end_location": Location(**data["end_location"]),
+            "severity": Severity(data["severity"]),
+            "evidence": tuple(data["evidence"]),
+            "fix": fix and ProposedFix(Applicability(fix["applicability"]), fix["message"], tuple(_edit(e) for e in fix["edits"])),
+        })  # fmt: skip
+
+    def at(self, filename: str) -> Finding:
+        """The same finding under another file name."""
+        return replace(self, filename=filename)
+
+
+def _edit(data: dict[str, Any]) -> TextEdit:
+    return TextEdit(data["content"], Location(**data["location"]), Location(**data["end_location"]))

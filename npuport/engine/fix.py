@@ -1,0 +1,76 @@
+"""What a rule proposes to change, before a style has worded it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from npuport.engine.writer import Writer
+
+# Gets the libcst node of the rewritten code and the writer of the style; gives its replacement, as a node
+# or as source text.
+Transform: TypeAlias = "Callable[[cst.CSTNode, Writer], cst.CSTNode | str]"
+
+
+class NotFixable(Exception):
+    """Raised by a transform that finds that this style, or this code, has no sound replacement."""
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Replace the code of one expression or simple statement.
+
+    Attributes:
+        node: what is replaced.
+        transform: makes the replacement.
+    """
+
+    node: ast.AST
+    transform: Transform
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """Put a new statement before ``statement``, with its indentation.
+
+    Attributes:
+        statement: the statement that the new one comes before.
+        text: makes the new source text, without indentation and line end.
+    """
+
+    statement: ast.stmt
+    text: Callable[[Writer], str]
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A change that a rule proposes. All of its parts are made, or none.
+
+    Attributes:
+        message: what it does, in the imperative.
+        changes: the rewrites and insertions.
+        unsafe_because: why it needs ``--unsafe-fixes``; empty for a safe fix.
+    """
+
+    message: str
+    changes: tuple[Rewrite | Insertion, ...]
+    unsafe_because: str = ""
+
+    @property
+    def safe(self) -> bool:
+        """Whether behaviour on the NPU is what the author had on the GPU."""
+        return not self.unsafe_because
+
+    def demoted(self, reason: str) -> Fix:
+        """The same fix as an unsafe one; the first reason is kept."""
+        return replace(self, unsafe_because=self.unsafe_because or reason)
+
+
+def rewrite(message: str, node: ast.AST, transform: Transform, *, unsafe_because: str = "") -> Fix:
+    """A fix that replaces one node."""
+    return Fix(message, (Rewrite(node, transform),), unsafe_because)

@@ -1,0 +1,174 @@
+"""The one planner of imports and helper lines: where they go, once a file, and in which order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from npuport.analysis.module import Module
+from npuport.engine.fix import NotFixable
+from npuport.engine.rendering import Edit
+from npuport.engine.writer import Need, free_name, helper_definition
+
+_ORDER = {"torch": 0, "torch_npu": 1, "DEVICE_TYPE": 2, "device_module": 3}
+_PROBE = 'hasattr({torch}, "npu") and {torch}.npu.is_available()'
+
+
+def plan(module: Module, needs: Iterable[Need], first_use: int) -> list[Edit]:
+    """Edits that add what ``needs`` asks for and the file does not have yet.
+
+    Args:
+        module: the file.
+        needs: names that fixes rely on.
+        first_use: character offset of the first place that uses a helper name.
+
+    Raises:
+        NotFixable: there is no sound place, e.g. torch is bound in a ``try``.
+    """
+    wanted = sorted(set(needs), key=lambda need: (_ORDER.get(need.name, 9), need.name))
+    edits: list[Edit] = []
+    scopes = [scope for scope in dict.fromkeys(need.scope for need in wanted) if scope is not None]
+    for scope in scopes:
+        edits += _plan_in_function(module, scope, [need.name for need in wanted if need.scope is scope])
+    names = [need for need in wanted if need.scope is None]
+    edits += _plan_torch_npu(module, names)
+    edits += _plan_helpers(module, names, first_use)
+    return edits
+
+
+def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
+    """``import torch_npu`` right below ``import torch``: unguarded, it should fail loudly where it is missing."""
+    if not any(need.name == "torch_npu" for need in needs) or "torch_npu" in module.libraries:
+        return []
+    anchor = _torch_import(module)
+    return [] if anchor is None else [_line_after(module, anchor, "import torch_npu  # noqa: F401")]
+
+
+def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edit]:
+    lines: list[str] = []
+    names = {need.name for need in needs}
+    torch = next((name for name, bs in module.index.bindings[module.tree].items() if any(b.imported == "torch" for b in bs)), None)
+    helpers_missing = [name for name in ("DEVICE_TYPE", "device_module") if name in names and helper_definition(module, name) is None]
+    aliases = [need.line for need in needs if need.line]
+    if torch is None and ("torch" in names or helpers_missing):
+        lines.append("import torch")
+        torch = "torch"
+    if "DEVICE_TYPE" in helpers_missing:
+        lines.append(f'{free_name(module, "DEVICE_TYPE")} = "npu" if {_PROBE.format(torch=torch)} else "cuda"')
+    if "device_module" in helpers_missing:
+        lines.append(f'{free_name(module, "device_module")} = getattr({torch}, {free_name(module, "DEVICE_TYPE")})')
+    lines += aliases
+    if not lines:
+        return []
+    anchor = _helper_anchor(module, first_use)
+    only_import = lines == ["import torch"]
+    blank = "" if only_import or _is_helper(module, anchor) else module.source.line_end
+    return [_line_after(module, anchor, *lines, before=blank)]
+
+
+def _is_helper(module: Module, statement: ast.stmt | None) -> bool:
+    return statement is not None and statement in (helper_definition(module, "DEVICE_TYPE"), helper_definition(module, "device_module"))
+
+
+def _plan_in_function(module: Module, scope: ast.AST, names: list[str]) -> list[Edit]:
+    """Lines below an ``import torch`` inside a function."""
+    imports = [node for node in module.index.imports if module.names.scope_of(node) is scope and _imports_torch(node)]
+    if not imports:
+        raise NotFixable("torch is bound by no import statement")
+    anchor = max(imports, key=lambda node: node.lineno)
+    if "torch_npu" in names:
+        known = any(b.imported == "torch_npu" for b in module.index.bindings.get(scope, {}).get("torch_npu", []))
+        return [] if known else [_line_after(module, anchor, "import torch_npu  # noqa: F401")]
+    bound = module.index.bindings.get(scope, {})
+    torch = next((name for name, bs in bound.items() if any(b.imported == "torch" for b in bs)), None)
+    if torch is None:
+        raise NotFixable("torch itself is not imported in the function")
+    probe = _PROBE.format(torch=torch)
+    lines = []
+    if "device_module" in names and "device_module" not in bound:
+        lines.append(f"device_module = {torch}.npu if {probe} else {torch}.cuda")
+    elif "DEVICE_TYPE" in names and "DEVICE_TYPE" not in bound:
+        lines.append(f'DEVICE_TYPE = "npu" if {probe} else "cuda"')
+    return [_line_after(module, anchor, *lines)] if lines else []
+
+
+def _torch_import(module: Module) -> ast.stmt | None:
+    """The module-level import of torch that others follow: ``import torch`` itself, else the last of its parts."""
+    found = [node for node in module.index.imports if _imports_torch(node) and module.names.scope_of(node) is module.tree]
+    found = [node for node in found if not _type_checking_only(module, node)]
+    whole = [node for node in found if isinstance(node, ast.Import) and any(a.name == "torch" for a in node.names)]
+    return min(whole, key=lambda n: n.lineno) if whole else max(found, key=lambda n: n.lineno, default=None)
+
+
+def _imports_torch(node: ast.Import | ast.ImportFrom) -> bool:
+    if isinstance(node, ast.Import):
+        return any(alias.name.partition(".")[0] == "torch" for alias in node.names)
+    return node.level == 0 and (node.module or "").partition(".")[0] == "torch"
+
+
+def _type_checking_only(module: Module, node: ast.AST) -> bool:
+    return any(isinstance(a, ast.If) and "TYPE_CHECKING" in module.text_of(a.test) for a in module.ancestors(node))
+
+
+def _helper_anchor(module: Module, first_use: int) -> ast.stmt | None:
+    """The statement that the helper names follow; None for the top of the file.
+
+    That is the last import of the leading import block, moved below a later statement that chooses the
+    visible cards, since the probe must not ask before that. It always lies below ``import torch`` and above
+    the first use.
+
+    Raises:
+        NotFixable: no such place.
+    """
+    body = module.tree.body
+    usable = [s for s in body if module.branches.span(s)[1] <= first_use]
+    torch_import = _torch_import(module)
+    top = next((s for s in body if torch_import is not None and (s is torch_import or torch_import in ast.walk(s))), None)
+    if top is not None and (top not in usable or isinstance(top, ast.Try | ast.If)):
+        raise NotFixable("torch is imported conditionally, or below the code that needs it")
+    anchor = top
+    for statement in usable:
+        if _is_import_block(statement) or _is_helper(module, statement):
+            anchor = statement if anchor is None or statement.lineno > anchor.lineno else anchor
+        elif _chooses_cards(module, statement) and (top is None or statement.lineno > top.lineno):
+            anchor = statement if anchor is None or statement.lineno > anchor.lineno else anchor
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.With):
+            break
+    if anchor is None and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        anchor = body[0]  # the docstring
+    return anchor
+
+
+def _is_import_block(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return True
+    if isinstance(statement, ast.Try):
+        inner = [*statement.body, *(s for handler in statement.handlers for s in handler.body), *statement.orelse]
+        return any(isinstance(s, ast.Import | ast.ImportFrom) for s in inner)
+    return False
+
+
+def _chooses_cards(module: Module, statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Assign | ast.Expr | ast.If) and "VISIBLE_DEVICES" in module.text_of(statement)
+
+
+def _line_after(module: Module, anchor: ast.stmt | None, *lines: str, before: str = "") -> Edit:
+    """Insert whole lines below a statement, with its indentation."""
+    source = module.source
+    end_of_line = source.line_end
+    if anchor is None:
+        return Edit(0, 0, "".join(line + end_of_line for line in lines))
+    start, end = module.branches.span(anchor)
+    first = source.line_starts[anchor.lineno - 1]
+    indentation = source.text[first:start]
+    if indentation.strip():
+        raise NotFixable("the import shares its line with another statement")
+    row = anchor.end_lineno or anchor.lineno
+    below = source.line_starts[row] if row < len(source.line_starts) else len(source.text)
+    rest = source.text[end:below]
+    if rest.lstrip(" \t").startswith(";"):
+        raise NotFixable("the import shares its line with another statement")
+    text = before + "".join(indentation + line + end_of_line for line in lines)
+    if row >= len(source.line_starts):  # the last line has no line end
+        text = end_of_line + text.rstrip("\r\n")
+    return Edit(below, below, text)

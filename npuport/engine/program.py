@@ -1,0 +1,197 @@
+"""Many files: reads them, relates them, and checks them with cache and process pool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npuport.analysis.module import ProjectFacts
+from npuport.analysis.project import FileFacts, relate, scan
+from npuport.engine.cache import FOLDER, Cache, cache_key, cached_facts, cached_findings
+from npuport.engine.checking import Checker, check_source, unreadable
+from npuport.engine.finding import Finding
+from npuport.sources.errors import UnreadableSource
+from npuport.sources.settings import Settings
+from npuport.sources.text import SourceText, decode, read_bytes
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+# Starting a second process costs about as much as checking half a megabyte; see benchmarks/check_speed.py.
+POOL_THRESHOLD = 2_000_000
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class SourceFile:
+    """One file of the run.
+
+    Attributes:
+        path: as the user named it.
+        data: its bytes, read when needed.
+        facts: what it tells the others.
+        fault: why it cannot be read.
+        entry: its place in the cache.
+    """
+
+    path: Path
+    data: bytes | None = None
+    facts: FileFacts | None = None
+    fault: UnreadableSource | None = None
+    entry: dict[str, Any] | None = field(default=None, repr=False)
+
+
+class Program:
+    """The files of one run and what they know of each other."""
+
+    def __init__(self, files: Iterable[Path], settings: Settings, checker: Checker, *, use_cache: bool) -> None:
+        self.settings = settings
+        self.checker = checker
+        self._ignores = _PerFileIgnores(settings)
+        self._cache = Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
+        self.files = [self._load(path) for path in files]
+        self.project = relate({file.path: file.facts for file in self.files if file.facts is not None})
+
+    def _load(self, path: Path) -> SourceFile:
+        file = SourceFile(path)
+        try:
+            if self._cache is not None:
+                status = path.stat()
+                file.entry = self._cache.entry(path, status)
+                if file.entry is None:
+                    file.data = read_bytes(path)
+                    file.entry = self._cache.entry_by_content(path, status, file.data)
+                if file.entry is not None:
+                    file.facts = cached_facts(file.entry)
+                    return file
+                assert file.data is not None
+                file.facts = scan(file.data)
+                file.entry = self._cache.store(path, status, file.data, file.facts)
+                return file
+            file.data = read_bytes(path)
+            file.facts = scan(file.data)
+        except UnreadableSource as error:
+            file.fault = error
+        except OSError as error:
+            file.fault = UnreadableSource(f"cannot be read: {error.strerror or error}")
+        return file
+
+    def source(self, file: SourceFile) -> SourceText:
+        """The decoded text of a file.
+
+        Raises:
+            UnreadableSource: it cannot be read or decoded.
+        """
+        if file.fault is not None:
+            raise file.fault
+        if file.data is None:
+            file.data = read_bytes(file.path)
+        return decode(file.path, file.data)
+
+    def ignored(self, path: Path) -> frozenset[str]:
+        """Codes that ``per-file-ignores`` takes away in a file."""
+        return self._ignores.codes(path)
+
+    def facts_of(self, path: Path) -> ProjectFacts:
+        """What the other files tell of this one."""
+        return self.project.get(path, ProjectFacts())
+
+    def check(self, progress: Progress = lambda done, total: None) -> list[Finding]:
+        """The findings of all files, sorted."""
+        findings: list[Finding] = []
+        waiting: list[SourceFile] = []
+        for file in self.files:
+            known = cached_findings(file.entry, self.facts_of(file.path)) if file.entry is not None and file.fault is None else None
+            if known is not None:
+                findings += (finding.at(str(file.path)) for finding in known)
+            elif file.fault is not None:
+                findings += unreadable(self.checker, str(file.path), file.fault)
+            else:
+                waiting.append(file)
+        done = len(self.files) - len(waiting)
+        for file, found in self._check_files(waiting):
+            done += 1
+            progress(done, len(self.files))
+            findings += found
+            if self._cache is not None and file.entry is not None:
+                self._cache.store_findings(file.entry, self.facts_of(file.path), found)
+        if self._cache is not None:
+            self._cache.save()
+        return sorted(findings, key=lambda finding: finding.sort_key)
+
+    def _check_files(self, files: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, list[Finding]]]:
+        jobs: list[tuple[SourceFile, bytes, ProjectFacts, frozenset[str]]] = []
+        for file in files:
+            try:
+                data = file.data if file.data is not None else read_bytes(file.path)
+            except UnreadableSource as error:
+                yield file, unreadable(self.checker, str(file.path), error)
+                continue
+            if self.checker.passes_gate(data):
+                jobs.append((file, data, self.facts_of(file.path), self.ignored(file.path)))
+            else:
+                yield file, []
+        if len(jobs) > 1 and _pool_pays(sum(len(job[1]) for job in jobs)):
+            yield from self._check_in_pool(jobs)
+            return
+        for file, data, project, ignored in jobs:
+            yield file, check_bytes(self.checker, file.path, data, project, ignored)
+
+    def _check_in_pool(
+        self, jobs: list[tuple[SourceFile, bytes, ProjectFacts, frozenset[str]]]
+    ) -> Iterator[tuple[SourceFile, list[Finding]]]:
+        with ProcessPoolExecutor() as pool:
+            arguments = [(self.checker, file.path, data, project, ignored) for file, data, project, ignored in jobs]
+            try:
+                results = pool.map(_check_job, arguments, chunksize=16)
+                yield from zip((job[0] for job in jobs), results, strict=True)
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+
+def check_bytes(checker: Checker, path: Path, data: bytes, project: ProjectFacts, ignored: frozenset[str]) -> list[Finding]:
+    """The findings of one file's bytes."""
+    try:
+        source = decode(path, data)
+    except UnreadableSource as error:
+        return unreadable(checker, str(path), error)
+    return check_source(checker, source, project, ignored).findings
+
+
+def _check_job(job: tuple[Checker, Path, bytes, ProjectFacts, frozenset[str]]) -> list[Finding]:
+    return check_bytes(*job)
+
+
+def _pool_pays(size: int) -> bool:
+    """Whether ``size`` bytes are worth a pool; pre-commit runs several processes itself."""
+    return size >= POOL_THRESHOLD and (os.cpu_count() or 1) > 1 and "PRE_COMMIT" not in os.environ
+
+
+class _PerFileIgnores:
+    """The table ``per-file-ignores``: patterns in git-ignore syntax to codes."""
+
+    def __init__(self, settings: Settings) -> None:
+        from npuport.engine.registry import rules_matching
+
+        self._root = settings.root
+        self._codes = [
+            (pattern, frozenset(code for word in words for code in rules_matching(word)))
+            for pattern, words in settings.per_file_ignores.items()
+        ]
+        self._specs: list[tuple[GitIgnoreSpec, frozenset[str]]] | None = None
+
+    def codes(self, path: Path) -> frozenset[str]:
+        if not self._codes:
+            return frozenset()
+        if self._specs is None:
+            from pathspec import GitIgnoreSpec
+
+            self._specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in self._codes]
+        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
+        return frozenset(code for spec, codes in self._specs if spec.match_file(relative) for code in codes)

@@ -1,0 +1,130 @@
+"""From a proposed fix to edits of the text: libcst on the smallest code around the site, spliced back.
+
+Only what really changes becomes an edit: the replacement is trimmed to the part that differs, so that fixes
+inside each other's code rarely overlap.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from npuport.analysis.module import Module
+from npuport.engine.fix import Fix, Insertion, NotFixable, Rewrite
+from npuport.engine.lazy_libcst import cst
+from npuport.engine.writer import Need, Writer
+
+_COMMENT = re.compile(r"#[^\r\n]*")
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Replace the characters from ``start`` up to ``end`` by ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+    def overlaps(self, other: Edit) -> bool:
+        """Whether both touch the same characters; two insertions at one place do not."""
+        if self.start == self.end or other.start == other.end:
+            return self.start < other.end and other.start < self.end
+        return max(self.start, other.start) < min(self.end, other.end)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A fix as edits.
+
+    Attributes:
+        edits: what changes, imports not counted.
+        needs: imports and helper lines that the planner has to add.
+        loses_comment: a comment inside the replaced code is not in the replacement.
+    """
+
+    edits: tuple[Edit, ...]
+    needs: tuple[Need, ...]
+    loses_comment: bool
+
+
+def render(module: Module, fix: Fix, style: str) -> Rendered | None:
+    """The edits of ``fix`` in ``style``; None where the style has no sound replacement."""
+    edits: list[Edit] = []
+    needs: list[Need] = []
+    loses = False
+    for change in fix.changes:
+        writer = Writer(module, style, change.node if isinstance(change, Rewrite) else change.statement)
+        try:
+            edit, lost = _render_rewrite(module, change, writer) if isinstance(change, Rewrite) else _render_insertion(module, change, writer)
+        except NotFixable:
+            return None
+        if edit is not None:
+            edits.append(edit)
+        loses |= lost
+        needs += [need for need in writer.needs if need not in needs]
+    return Rendered(tuple(edits), tuple(needs), loses) if edits else None
+
+
+def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Edit | None, bool]:
+    start, end = module.branches.span(change.node)
+    before = module.source.text[start:end]
+    if isinstance(change.node, ast.expr) and not module.branches.is_exact(change.node):
+        raise NotFixable("its place inside an f-string is not known")
+    result = change.transform(_parse(change.node, before), writer)
+    after = result if isinstance(result, str) else _code_of(result)
+    after = after.replace("\n", module.source.line_end) if "\n" in after and "\r" not in after else after
+    if isinstance(change.node, ast.stmt):
+        after = after.rstrip("\r\n")
+    lost = Counter(_COMMENT.findall(before)) - Counter(_COMMENT.findall(after)) if "#" in before else Counter()
+    return _trimmed(start, before, after), bool(lost)
+
+
+def _render_insertion(module: Module, change: Insertion, writer: Writer) -> tuple[Edit, bool]:
+    start, _ = module.branches.span(change.statement)
+    line_start = module.source.line_starts[change.statement.lineno - 1]
+    indentation = module.source.text[line_start:start]
+    if indentation.strip():
+        raise NotFixable("the statement shares its line with another")
+    text = change.text(writer).replace("\n", module.source.line_end + indentation)
+    return Edit(start, start, text + module.source.line_end + indentation), False
+
+
+def _parse(node: ast.AST, code: str) -> cst.CSTNode:
+    if isinstance(node, ast.stmt):
+        line = cst.parse_statement(code)
+        return line
+    # Newlines and comments are only allowed inside parentheses, which may stand outside the node.
+    expression = cst.parse_expression(f"({code})" if "\n" in code or "\r" in code else code)
+    if "\n" in code or "\r" in code:
+        expression = expression.with_changes(lpar=expression.lpar[1:], rpar=expression.rpar[:-1])
+    return expression
+
+
+def _code_of(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def _trimmed(start: int, before: str, after: str) -> Edit | None:
+    if before == after:
+        return None
+    head = 0
+    limit = min(len(before), len(after))
+    while head < limit and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return Edit(start + head, start + len(before) - tail, after[head : len(after) - tail])
+
+
+def apply(text: str, edits: list[Edit]) -> str:
+    """``text`` with all edits made; they must not overlap."""
+    parts: list[str] = []
+    position = 0
+    for edit in sorted(edits):
+        parts += (text[position : edit.start], edit.text)
+        position = edit.end
+    parts.append(text[position:])
+    return "".join(parts)

@@ -1,0 +1,168 @@
+"""The comments ``# npuport: ignore[NPU301] reason`` and ``# npuport: ignore-file[NPU3] reason``.
+
+A comment behind code counts for its line; a comment on a line of its own counts for the next statement's
+first line. Without codes it counts for all rules.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from npuport.engine.finding import Finding
+from npuport.engine.rendering import Edit
+from npuport.sources.text import SourceText
+
+_DIRECTIVE = re.compile(
+    r"#\s*npuport:\s*(?P<kind>ignore-file|ignore)(?P<list>\[(?P<codes>[^\]\r\n]*)\])?(?P<reason>[^\r\n#]*)", re.IGNORECASE
+)
+_LAYOUT = (tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+@dataclass
+class Suppression:
+    """One suppressing comment.
+
+    Attributes:
+        row: line of the comment, from 1.
+        start: character offset of the comment's ``#``.
+        end: character offset behind the directive.
+        target_row: the line that it counts for; 0 for the whole file.
+        words: codes or prefixes; empty for all rules.
+        used: the words that suppressed something; ``"*"`` for a comment without words.
+    """
+
+    row: int
+    start: int
+    end: int
+    target_row: int
+    words: tuple[str, ...]
+    text: str
+    used: set[str] = field(default_factory=set)
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether ``finding`` is suppressed by this comment; remembers which word did it."""
+        if self.target_row and not finding.location.row <= self.target_row <= finding.end_location.row:
+            return False
+        if not self.words:
+            self.used.add("*")
+            return True
+        hit = next((word for word in self.words if finding.code.startswith(word.upper()) or word.lower() == finding.name), None)
+        if hit is None:
+            return False
+        self.used.add(hit)
+        return True
+
+    def unused(self, is_on: Callable[[str], bool]) -> tuple[str, ...]:
+        """The words that suppressed nothing although their rules ran; ``("*",)`` for the whole comment."""
+        if not self.words:
+            return () if self.used else ("*",)
+        return tuple(word for word in self.words if word not in self.used and is_on(word))
+
+
+def find_suppressions(source: SourceText) -> list[Suppression]:
+    """All suppressing comments of a file that can be tokenized; strings that look like one do not count."""
+    if "npuport:" not in source.text:
+        return []
+    found: list[Suppression] = []
+    waiting: list[Suppression] = []
+    try:
+        line_has_code = False
+        for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
+            row, column = token.start
+            if token.type == tokenize.COMMENT:
+                directive = _DIRECTIVE.match(token.string)
+                if directive:
+                    suppression = _suppression(source, directive, row, column, line_has_code)
+                    found.append(suppression)
+                    if suppression.target_row < 0:
+                        waiting.append(suppression)
+            elif token.type in (tokenize.NEWLINE, tokenize.NL):
+                line_has_code = False
+            elif token.type not in _LAYOUT and token.type != tokenize.ENDMARKER:
+                line_has_code = True
+                for suppression in waiting:
+                    suppression.target_row = row
+                waiting.clear()
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        pass
+    return [s for s in found if s.target_row >= 0]
+
+
+def _suppression(source: SourceText, directive: re.Match[str], row: int, column: int, behind_code: bool) -> Suppression:
+    start = source.line_starts[row - 1] + column
+    words = tuple(word.strip() for word in (directive["codes"] or "").split(",") if word.strip())
+    target = 0 if directive["kind"].lower() == "ignore-file" else row if behind_code else -1
+    return Suppression(row, start, start + directive.end(), target, words, directive.group())
+
+
+def removal(source: SourceText, suppression: Suppression, unused: Iterable[str]) -> Edit:
+    """The edit that takes the unused words, or the whole comment, away."""
+    gone = set(unused)
+    kept = [word for word in suppression.words if word not in gone]
+    if kept and "*" not in gone:
+        opening = suppression.text.index("[") + 1
+        closing = suppression.text.index("]")
+        return Edit(suppression.start + opening, suppression.start + closing, ", ".join(kept))
+    line_start = source.line_starts[suppression.row - 1]
+    before = source.text[line_start : suppression.start]
+    rest = source.line(suppression.row)[suppression.end - line_start :]
+    if rest.lstrip().startswith("#"):  # another tool's comment follows: keep it
+        return Edit(suppression.start, suppression.end + len(rest) - len(rest.lstrip()), "")
+    if before.strip():
+        return Edit(line_start + len(before.rstrip()), suppression.end, "")
+    next_line = source.line_starts[suppression.row] if suppression.row < len(source.line_starts) else len(source.text)
+    return Edit(line_start, next_line, "")
+
+
+def with_ignores(source: SourceText, findings: Iterable[Finding], reason: str) -> str:
+    """The text with a suppressing comment for each finding, at its line's end where that is possible.
+
+    A line that ends in a backslash or inside a string gets the comment on a line of its own above the
+    statement; codes are joined with those of a comment that is there already.
+    """
+    from npuport.engine.rendering import apply
+
+    codes_by_row: dict[int, set[str]] = {}
+    for finding in findings:
+        codes_by_row.setdefault(finding.location.row, set()).add(finding.code)
+    present = {s.target_row: s for s in find_suppressions(source) if s.target_row}
+    statement_row, open_rows = _statement_rows(source)
+    edits: list[Edit] = []
+    for row, codes in codes_by_row.items():
+        existing = present.get(row)
+        if existing is not None and existing.words:
+            place = existing.start + existing.text.index("]")
+            edits.append(Edit(place, place, "".join(f", {code}" for code in sorted(codes))))
+            continue
+        comment = f"# npuport: ignore[{', '.join(sorted(codes))}]" + (f" {reason}" if reason else "")
+        line = source.line(row)
+        if row in open_rows:
+            first = source.line_starts[statement_row.get(row, row) - 1]
+            indentation = re.match(r"[ \t]*", source.text[first:])
+            edits.append(Edit(first, first, (indentation.group() if indentation else "") + comment + source.line_end))
+        else:
+            end = source.line_starts[row - 1] + len(line)
+            edits.append(Edit(end, end, ("  " if not line.endswith(" ") else " ") + comment))
+    return apply(source.text, edits)
+
+
+def _statement_rows(source: SourceText) -> tuple[dict[int, int], set[int]]:
+    """First row of the logical line of each row, and the rows at whose end no comment can stand."""
+    first_row: dict[int, int] = {}
+    open_rows: set[int] = {row for row in range(1, len(source.line_starts) + 1) if source.line(row).endswith("\\")}
+    start: int | None = None
+    for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
+        if start is None and token.type not in _LAYOUT:
+            start = token.start[0]
+        if start is not None:
+            for row in range(token.start[0], token.end[0] + 1):
+                first_row.setdefault(row, start)
+        if token.start[0] != token.end[0] and token.type not in _LAYOUT:
+            open_rows.update(range(token.start[0], token.end[0]))
+        if token.type == tokenize.NEWLINE:
+            start = None
+    return first_row, open_rows
