@@ -13,7 +13,6 @@ from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
 from npuport.engine.suppressions import Suppression, find_suppressions, removal
-from npuport.engine.writer import Need
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
 
@@ -198,12 +197,12 @@ def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
     Raises:
         NotFixable: the imports have no sound place.
     """
-    edits = {edit for fix in rendered for edit in fix.edits}
-    needs = list(dict.fromkeys(need for fix in rendered for need in fix.needs))
+    fixes = list(rendered)
+    edits = {edit for fix in fixes for edit in fix.edits}
+    needs = list(dict.fromkeys(need for fix in fixes for need in fix.needs))
     if needs:
-        helper_needs: list[Need] = [need for need in needs if need.name != "torch_npu"]
-        first_use = min((edit.start for edit in edits), default=0) if helper_needs else 0
-        edits.update(plan(module, needs, first_use))
+        end = len(module.source.text)
+        edits.update(plan(module, needs, min((fix.first_use for fix in fixes if fix.first_use is not None), default=end)))
     return sorted(edits)
 
 

@@ -42,11 +42,13 @@ class Rendered:
         edits: what changes, imports not counted.
         needs: imports and helper lines that the planner has to add.
         loses_comment: a comment inside the replaced code is not in the replacement.
+        first_use: where the first helper name is used; None where none is.
     """
 
     edits: tuple[Edit, ...]
     needs: tuple[Need, ...]
     loses_comment: bool
+    first_use: int | None = None
 
 
 def render(module: Module, fix: Fix, style: str) -> Rendered | None:
@@ -54,6 +56,7 @@ def render(module: Module, fix: Fix, style: str) -> Rendered | None:
     edits: list[Edit] = []
     needs: list[Need] = []
     loses = False
+    first_use: int | None = None
     for change in fix.changes:
         writer = Writer(module, style, change.node if isinstance(change, Rewrite) else change.statement)
         try:
@@ -62,9 +65,12 @@ def render(module: Module, fix: Fix, style: str) -> Rendered | None:
             return None
         if edit is not None:
             edits.append(edit)
+            in_import = isinstance(change, Rewrite) and isinstance(change.node, ast.Import | ast.ImportFrom)
+            if writer.portable and writer.needs and not in_import:
+                first_use = edit.start if first_use is None else min(first_use, edit.start)
         loses |= lost
         needs += [need for need in writer.needs if need not in needs]
-    return Rendered(tuple(edits), tuple(needs), loses) if edits else None
+    return Rendered(tuple(edits), tuple(needs), loses, first_use) if edits else None
 
 
 def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Edit | None, bool]:
@@ -77,8 +83,25 @@ def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Ed
     after = after.replace("\n", module.source.line_end) if "\n" in after and "\r" not in after else after
     if isinstance(change.node, ast.stmt):
         after = after.rstrip("\r\n")
+        if not after:
+            return _removal(module, change.node, before), False
     lost = Counter(_COMMENT.findall(before)) - Counter(_COMMENT.findall(after)) if "#" in before else Counter()
     return _trimmed(start, before, after), bool(lost)
+
+
+def _removal(module: Module, statement: ast.stmt, before: str) -> Edit:
+    """Take a statement away: its whole line where that leaves the block alive."""
+    start, end = module.branches.span(statement)
+    starts = module.source.line_starts
+    first = starts[statement.lineno - 1]
+    last = statement.end_lineno or statement.lineno
+    below = starts[last] if last < len(starts) else len(module.source.text)
+    alone = not module.source.text[first:start].strip() and not module.source.text[end:below].strip()
+    parent = module.parent(statement)
+    siblings = max((len(block) for name in ("body", "orelse", "finalbody") if statement in (block := getattr(parent, name, []))), default=1)
+    if alone and (siblings > 1 or parent is module.tree):
+        return Edit(first, below, "")
+    return Edit(start, end, "pass")
 
 
 def _render_insertion(module: Module, change: Insertion, writer: Writer) -> tuple[Edit, bool]:

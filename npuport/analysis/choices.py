@@ -1,0 +1,74 @@
+"""The halves of a choice between devices: the test that asks for CUDA and the strings that name it."""
+
+from __future__ import annotations
+
+import ast
+
+from npuport.analysis.device_strings import Role, device_strings
+from npuport.analysis.module import Module
+
+AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.is_initialized")
+
+
+def partners(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
+    """For each test or string that is half of a choice, the nodes that must change in the same edit.
+
+    ``"cuda" if torch.cuda.is_available() else "cpu"`` has both halves in one expression; in
+    ``use_cuda = torch.cuda.is_available()`` and ``"cuda" if use_cuda else "cpu"`` a variable joins them.
+    """
+    found = module.memo.get("choice_partners")
+    if found is None:
+        found = module.memo["choice_partners"] = _find(module)
+    return found  # type: ignore[return-value]
+
+
+def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
+    tests_by_flag = _flags(module)
+    groups: dict[ast.AST, set[ast.AST]] = {}
+    for site in device_strings(module):
+        if site.role is not Role.VALUE:
+            continue
+        for test in _tests_around(module, site.node):
+            asked = [r.node for r in module.references if r.dotted in AVAILABILITY and _inside(module, r.node, test)]
+            for name in ast.walk(test):
+                if isinstance(name, ast.Name | ast.Attribute):
+                    asked += tests_by_flag.get(name.id if isinstance(name, ast.Name) else name.attr, [])
+            for question in asked:
+                groups.setdefault(site.anchor, set()).add(question)
+                groups.setdefault(question, set()).add(site.anchor)
+    return {node: tuple(others) for node, others in groups.items()}
+
+
+def _flags(module: Module) -> dict[str, list[ast.AST]]:
+    """Names that hold the answer of an availability test, with the references that ask."""
+    flags: dict[str, list[ast.AST]] = {}
+    for reference in module.references:
+        if reference.dotted not in AVAILABILITY:
+            continue
+        statement = module.statement(reference.node)
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and not isinstance(statement.value, ast.IfExp):
+            target = statement.targets[0]
+            if isinstance(target, ast.Name | ast.Attribute):
+                flags.setdefault(target.id if isinstance(target, ast.Name) else target.attr, []).append(reference.node)
+    return flags
+
+
+def _tests_around(module: Module, node: ast.AST) -> list[ast.expr]:
+    """Tests of the conditional expressions and the nearest ``if`` statement whose arms hold ``node``."""
+    tests: list[ast.expr] = []
+    child = node
+    for ancestor in module.ancestors(node):
+        if isinstance(ancestor, ast.IfExp) and child is not ancestor.test:
+            tests.append(ancestor.test)
+        elif isinstance(ancestor, ast.If):
+            if child is not ancestor.test:
+                tests.append(ancestor.test)
+            break
+        elif isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            break
+        child = ancestor
+    return tests
+
+
+def _inside(module: Module, node: ast.AST, around: ast.AST) -> bool:
+    return node is around or any(ancestor is around for ancestor in module.ancestors(node))

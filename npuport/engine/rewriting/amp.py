@@ -1,0 +1,42 @@
+"""Mixed precision: ``autocast``, ``GradScaler`` and their decorators for a device type."""
+
+from __future__ import annotations
+
+from npuport.engine.fix import NotFixable
+from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.names import with_argument
+from npuport.engine.writer import Writer
+
+# torch.cuda.amp.autocast(enabled, dtype, cache_enabled) against torch.autocast(device_type, dtype, enabled, cache_enabled):
+# the order differs, so what was positional gets its keyword.
+_AUTOCAST_ORDER = ("enabled", "dtype", "cache_enabled")
+
+
+def autocast_arguments(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+    """The call of ``torch.cuda.amp.autocast`` with the arguments of ``torch.autocast``; the function stays."""
+    assert isinstance(node, cst.Call)
+    args = []
+    for position, arg in enumerate(node.args):
+        if arg.star:
+            raise NotFixable("arguments are unpacked")
+        if arg.keyword is None:
+            if position >= len(_AUTOCAST_ORDER):
+                raise NotFixable("too many arguments")
+            named = writer.argument("None", _AUTOCAST_ORDER[position])
+            arg = named.with_changes(value=arg.value, comma=arg.comma)
+        args.append(arg)
+    return with_argument(node.with_changes(args=args), writer.argument(writer.device_type()), first=True)
+
+
+def scaler_arguments(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+    """The call of ``torch.cuda.amp.GradScaler`` with the device in front, as ``torch.amp.GradScaler`` takes it."""
+    assert isinstance(node, cst.Call)
+    if any(arg.star for arg in node.args):
+        raise NotFixable("arguments are unpacked")
+    return with_argument(node, writer.argument(writer.device_type()), first=True)
+
+
+def custom_fwd_arguments(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+    """The call of ``custom_fwd`` or ``custom_bwd`` with ``device_type=``."""
+    assert isinstance(node, cst.Call)
+    return with_argument(node, writer.argument(writer.device_type(), "device_type"))

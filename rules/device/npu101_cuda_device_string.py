@@ -1,0 +1,121 @@
+import ast
+from collections.abc import Iterator
+
+from npuport.analysis.choices import partners
+from npuport.analysis.device_strings import DeviceString, Role, device_strings
+from npuport.analysis.module import Module
+from npuport.engine.fix import Fix, NotFixable, rewrite
+from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.strings import accepted_values, device_value, pattern_values, question
+from npuport.engine.rule import Hit, Rule, Triggers
+from npuport.engine.writer import Writer
+
+
+class CudaDeviceString(Rule):
+    """A string names a CUDA device.
+
+    What it does
+    ------------
+    Reports ``"cuda"``, ``"cuda:1"``, ``f"cuda:{rank}"`` and their ``%`` and ``.format`` forms where they become
+    a device, are compared with one, or are a value that an option accepts. The names of options, log messages,
+    run names, docstrings and dictionary keys are left alone, and so is code that already has an NPU arm.
+
+    Why on an NPU
+    -------------
+    The device does not exist there. In ``"cuda" if torch.cuda.is_available() else "cpu"`` that goes without a
+    word: the agent trains on the CPU. A comparison such as ``device.type == "cuda"`` is silently False and
+    switches a feature off.
+
+    Example
+    -------
+    ::
+
+        device = torch.device("cuda" if torch.cuda.is_available() and args.cuda else "cpu")
+
+    Use instead
+    -----------
+    ::
+
+        device = torch.device("npu" if torch.npu.is_available() and args.cuda else "cpu")
+
+    Fix safety
+    ----------
+    Safe for strings that become a device; the author's index is kept, and a test and the string that it guards
+    change in one edit. A comparison is unsafe to change when the branch it guards does what only CUDA can do.
+    With ``--style portable`` the string becomes ``DEVICE_TYPE``, which is ``"cuda"`` on a machine without an
+    NPU, and a comparison accepts both.
+
+    Sources
+    -------
+    - ``torch.device`` and the NPU: https://github.com/Ascend/pytorch
+    - The silent CPU run is the commonest failure of ports: 25 of 36 public scripts, as measured for npuport.
+    """
+
+    code = "NPU101"
+    name = "cuda-device-string"
+    topic = "device"
+    triggers = Triggers(("cuda", "CUDA out of memory"), torch=False)
+
+    def check(self, module: Module) -> Iterator[Hit]:
+        if not module.in_torch_program:
+            return
+        together = partners(module)
+        for site in device_strings(module):
+            if not module.knows_npu(site.node):
+                yield self._hit(module, site, together.get(site.anchor, ()))
+        yield from self._saved_devices(module)
+        yield from self._memory_texts(module)
+
+    def _hit(self, module: Module, site: DeviceString, together: tuple[ast.AST, ...]) -> Hit:
+        text = module.text_of(site.node)
+        likely = "" if site.certain else " (likely a device)"
+        evidence = (f"{text}: {site.why}",)
+        if site.role is Role.CHOICES:
+            fix = rewrite("Accept the NPU", site.node, accepted_values("cuda", "npu"))
+            return Hit(site.node, f"{text} is accepted as a device, the NPU is not{likely}", fix, evidence=evidence)
+        if site.role is Role.QUESTION:
+            return Hit(site.node, f"asks for {text}, which is never true on an NPU{likely}", self._asked(module, site), evidence=evidence)
+        fix = rewrite("Name the NPU", site.node, device_value)
+        message = f"{text} names a CUDA device, an NPU machine has none{likely}"
+        return Hit(site.anchor, message, fix, evidence=evidence, together=together)
+
+    def _asked(self, module: Module, site: DeviceString) -> Fix:
+        if not isinstance(site.anchor, ast.Compare | ast.Call):
+            return rewrite("Match the NPU", site.node, pattern_values)
+        only_cuda = module.branches.cuda_only_work(site.anchor)
+        reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
+        return rewrite("Ask for the NPU", site.anchor, question("cuda", "npu"), unsafe_because=reason)
+
+    def _saved_devices(self, module: Module) -> Iterator[Hit]:
+        """``map_location={"cuda:1": "cuda:0"}``: the keys are names in the file, the values devices here."""
+        for call in module.index.calls:
+            for keyword in call.keywords:
+                if keyword.arg == "map_location" and isinstance(keyword.value, ast.Dict):
+                    values = {v.value for v in keyword.value.values if isinstance(v, ast.Constant)}
+                    if len(values) == 1 and str(next(iter(values))).startswith("cuda"):
+                        fix = rewrite(
+                            "Load everything to the NPU", keyword.value, _to_one_device(str(values.pop())),
+                            unsafe_because="storages that the dictionary leaves out move too",
+                        )  # fmt: skip
+                        yield Hit(keyword.value, "maps saved storages to a CUDA device", fix)
+
+    def _memory_texts(self, module: Module) -> Iterator[Hit]:
+        """``"CUDA out of memory" in str(error)``: the NPU's text differs."""
+        for node in module.index.strings:
+            if node.value in ("CUDA out of memory", "CUDA error: out of memory") and isinstance(module.parent(node), ast.Compare):
+                fix = rewrite("Look for the NPU's text", node, _memory_text, unsafe_because="the text decides what is retried")
+                yield Hit(node, "an NPU says 'NPU out of memory', so this is never true there", fix)
+
+
+def _to_one_device(device: str):  # type: ignore[no-untyped-def]
+    def transform(node: cst.CSTNode, writer: Writer) -> str:
+        if writer.portable:
+            raise NotFixable("the keys name saved devices")
+        writer.need_torch_npu()
+        return f'"{device.replace("cuda", "npu")}"'
+
+    return transform
+
+
+def _memory_text(node: cst.CSTNode, writer: Writer) -> str:
+    return '"out of memory"' if writer.portable else '"NPU out of memory"'

@@ -1,0 +1,163 @@
+import ast
+from collections.abc import Iterator
+
+from npuport.analysis.module import Module
+from npuport.analysis.vocabulary import is_index_name
+from npuport.engine.fix import Fix, rewrite
+from npuport.engine.lazy_libcst import cst
+from npuport.engine.rule import Hit, Rule, Triggers
+from npuport.engine.writer import Writer
+
+
+class CudaMethod(Rule):
+    """A tensor or module is moved with ``.cuda()`` or asked with ``.is_cuda``.
+
+    What it does
+    ------------
+    Reports calls of ``.cuda()`` and reads of ``.is_cuda`` on tensors, modules and packed sequences. A receiver
+    that is known to be something else (numba, cupy, a class of the program with its own ``cuda`` method) is
+    not touched; a receiver of unknown kind is reported, since hardly anything else has these names.
+
+    Why on an NPU
+    -------------
+    ``.cuda()`` raises "Torch not compiled with CUDA enabled". ``.is_cuda`` is False, so the feature behind it
+    is silently off.
+
+    Example
+    -------
+    ::
+
+        net = Net().cuda()
+        batch = batch.cuda(non_blocking=True)
+
+    Use instead
+    -----------
+    ::
+
+        net = Net().npu()
+        batch = batch.npu(non_blocking=True)
+
+    Fix safety
+    ----------
+    Safe, except where a class of the program has a ``cuda`` method of its own and the receiver is unknown.
+    With ``--style portable`` the call becomes ``.to(DEVICE_TYPE)`` and the question
+    ``.device.type in ("cuda", "npu")``.
+
+    Sources
+    -------
+    - ``torch.Tensor.npu``, ``torch.nn.Module.npu``: https://github.com/Ascend/pytorch
+    """
+
+    code = "NPU102"
+    name = "cuda-method"
+    topic = "device"
+    triggers = Triggers(("cuda",), torch=False)
+
+    def check(self, module: Module) -> Iterator[Hit]:
+        if not module.in_torch_program:
+            return
+        for attribute in module.index.attributes.get("cuda", ()):
+            call = module.parent(attribute)
+            if isinstance(call, ast.Call) and call.func is attribute and self._is_move(module, attribute):
+                yield self._moved(module, call, attribute)
+        for attribute in module.index.attributes.get("is_cuda", ()):
+            if isinstance(attribute.ctx, ast.Load) and not module.is_foreign(attribute) and not module.knows_npu(attribute):
+                yield self._asked(module, attribute)
+
+    def _is_move(self, module: Module, attribute: ast.Attribute) -> bool:
+        dotted = module.resolve(attribute)
+        if dotted or module.is_foreign(attribute) or module.knows_npu(attribute):
+            return False
+        if isinstance(attribute.value, ast.Name) and attribute.value.id in ("self", "cls"):
+            owner = module.enclosing(attribute, ast.ClassDef)
+            return owner is None or not any(isinstance(f, ast.FunctionDef) and f.name == "cuda" for f in owner.body)
+        return True
+
+    def _moved(self, module: Module, call: ast.Call, attribute: ast.Attribute) -> Hit:
+        loader = _map_location(module, call)
+        if loader is not None:
+            index = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+            fix: Fix = rewrite("Name the NPU", loader, lambda node, writer: writer.device(str(index)) if index is not None else writer.device_type())
+            return Hit(call, "loads a checkpoint to a CUDA device", fix)
+        fix = rewrite("Move it to the NPU", call, self._to_npu(_takes_index(module, call)))
+        own = sorted(module.project.classes_with_cuda)
+        message = f"{module.text_of(attribute).splitlines()[-1].strip()}() needs CUDA, which an NPU machine has not"
+        evidence: tuple[str, ...] = ()
+        if not _known(module, attribute.value):
+            evidence = ("the receiver's kind is not known; tensors and modules have this method",)
+            if own:
+                fix = fix.demoted(f"{', '.join(own)} of this program has a cuda() of its own")
+                message += " (likely a tensor or module)"
+        return Hit(call, message, fix, evidence=evidence)
+
+    def _to_npu(self, takes_index: bool):  # type: ignore[no-untyped-def]
+        def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+            assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
+            if not writer.portable:
+                writer.need_torch_npu()
+                return node.with_changes(func=node.func.with_changes(attr=cst.Name("npu")))
+            device = writer.device_type()
+            target = [arg for arg in node.args if arg.keyword is None or arg.keyword.value == "device"]
+            if target and not takes_index:
+                # None, an index or a device: only the method itself takes all three.
+                return node.with_changes(func=writer.expression(f"getattr({writer.code(node.func.value)}, {device})"))
+            others = [arg for arg in node.args if arg not in target]
+            value = f"{writer.torch()}.device({device}, {writer.code(target[0].value)})" if target else device
+            comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if others else cst.MaybeSentinel.DEFAULT
+            args = [writer.argument(value).with_changes(comma=comma), *others]
+            return node.with_changes(func=node.func.with_changes(attr=cst.Name("to")), args=args)
+
+        return transform
+
+    def _asked(self, module: Module, attribute: ast.Attribute) -> Hit:
+        def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+            assert isinstance(node, cst.Attribute)
+            if not writer.portable:
+                writer.need_torch_npu()
+                return node.with_changes(attr=cst.Name("is_npu"))
+            asked = f'{writer.code(node.value)}.device.type in ("cuda", "npu")'
+            return asked if isinstance(module.parent(attribute), _LOOSE) else f"({asked})"
+
+        only_cuda = module.branches.cuda_only_work(attribute)
+        reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
+        fix = rewrite("Ask for the NPU", attribute, transform, unsafe_because=reason)
+        return Hit(attribute, ".is_cuda is False for a tensor on an NPU", fix)
+
+
+# Around these a comparison needs no parentheses.
+_LOOSE = (ast.If, ast.IfExp, ast.While, ast.Assert, ast.Return, ast.Assign, ast.AnnAssign, ast.BoolOp, ast.keyword, ast.Expr, ast.Call)
+
+
+def _takes_index(module: Module, call: ast.Call) -> bool:
+    """Whether the argument of ``.cuda(i)`` is a number."""
+    values = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
+    if not values:
+        return False
+    value = values[0]
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, int)
+    if isinstance(value, ast.Name):
+        bound = [b.value for b in module.names.bindings(value.id, value)]
+        if bound and all(isinstance(v, ast.Constant) for v in bound):
+            return all(isinstance(v.value, int) for v in bound if isinstance(v, ast.Constant))
+        return is_index_name(value.id)
+    return isinstance(value, ast.Attribute) and is_index_name(value.attr)
+
+
+def _known(module: Module, receiver: ast.expr) -> bool:
+    """Whether the receiver is made by torch in plain sight."""
+    dotted = module.resolve(receiver.func if isinstance(receiver, ast.Call) else receiver)
+    return bool(dotted and dotted.startswith("torch"))
+
+
+def _map_location(module: Module, call: ast.Call) -> ast.Lambda | None:
+    """The lambda of ``map_location=lambda storage, loc: storage.cuda(0)``."""
+    function = module.parent(call)
+    if isinstance(function, ast.Lambda) and function.body is call:
+        keyword = module.parent(function)
+        if isinstance(keyword, ast.keyword) and keyword.arg == "map_location":
+            return function
+        loader = keyword if isinstance(keyword, ast.Call) else None
+        if loader is not None and module.resolve(loader.func) == "torch.load":
+            return function
+    return None

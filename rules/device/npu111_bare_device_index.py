@@ -1,0 +1,97 @@
+import ast
+from collections.abc import Iterator
+
+from npuport.analysis.choices import AVAILABILITY
+from npuport.analysis.cuda_api import Kind, cuda_uses
+from npuport.analysis.module import Module
+from npuport.engine.finding import Severity
+from npuport.engine.fix import rewrite
+from npuport.engine.lazy_libcst import cst
+from npuport.engine.rule import Hit, Rule, Triggers
+from npuport.engine.writer import Writer
+
+_FACTORIES = {"zeros", "ones", "empty", "full", "rand", "randn", "tensor", "as_tensor", "arange", "zeros_like", "ones_like", "eye"}
+
+
+class BareDeviceIndex(Rule):
+    """A bare number is used as a device.
+
+    What it does
+    ------------
+    Reports integers where torch takes a device: ``x.to(0)``, ``device=0`` of a torch function,
+    ``0 if torch.cuda.is_available() else "cpu"``, and ``torch.cuda.current_device()`` that is used as a device
+    and nothing else. ``device_ids=[rank]`` of DistributedDataParallel is fine and not reported.
+
+    Why on an NPU
+    -------------
+    What a number means depends on the release: the current accelerator in torch 2.13, ``cuda:0`` before. A
+    tensor lands on the wrong backend, or the call fails with "Torch not compiled with CUDA enabled".
+
+    Example
+    -------
+    ::
+
+        storage = torch.zeros(horizon, device=torch.cuda.current_device())
+
+    Use instead
+    -----------
+    ::
+
+        storage = torch.zeros(horizon, device=torch.device("npu", torch.npu.current_device()))
+
+    Fix safety
+    ----------
+    Safe: the same card, named in full.
+
+    Sources
+    -------
+    - ``torch.device(0)`` in torch 2.1 is ``cuda:0``; tried on torch 2.13 and 2.1.2.
+    """
+
+    code = "NPU111"
+    name = "bare-device-index"
+    topic = "device"
+    triggers = Triggers(("cuda", ".to(", "device"))
+
+    def check(self, module: Module) -> Iterator[Hit]:
+        for use in cuda_uses(module):
+            if use.kind is Kind.INTEGER_DEVICE:
+                call = module.parent(use.node)
+                assert isinstance(call, ast.Call)
+                yield Hit(call, "a CUDA card's number is used as a device", rewrite("Name the device in full", call, _current))
+        for call in module.index.calls:
+            for value in self._literal_devices(module, call):
+                if not module.knows_npu(value):
+                    message = "a bare number means cuda on older torch; name the device in full"
+                    yield Hit(value, message, rewrite("Name the device in full", value, _literal), Severity.WARNING)
+        for choice in module.index.choices:
+            if self._chooses_number(module, choice):
+                together = tuple(r.node for r in module.references if r.dotted in AVAILABILITY and choice.test in [*module.ancestors(r.node)])
+                yield Hit(choice.body, "a bare number is chosen as the device", rewrite("Name the device in full", choice.body, _literal), together=together)
+
+    def _literal_devices(self, module: Module, call: ast.Call) -> Iterator[ast.Constant]:
+        dotted = module.resolve(call.func) or ""
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name == "to" and not dotted and len(call.args) == 1 and _is_number(call.args[0]) and module.uses_torch and not module.is_foreign(call.func):
+            yield call.args[0]  # type: ignore[misc]
+        if dotted == "torch.device" and len(call.args) == 1 and not call.keywords and _is_number(call.args[0]):
+            yield call.args[0]  # type: ignore[misc]
+        if dotted.startswith("torch.") and dotted.rpartition(".")[2] in _FACTORIES:
+            yield from (k.value for k in call.keywords if k.arg == "device" and _is_number(k.value))  # type: ignore[misc]
+
+    def _chooses_number(self, module: Module, choice: ast.IfExp) -> bool:
+        other = choice.orelse
+        names_cpu = isinstance(other, ast.Constant) and other.value == "cpu" or "torch.device" == (module.resolve(getattr(other, "func", None)) or "")
+        return _is_number(choice.body) and names_cpu and "cuda" in module.text_of(choice.test) and not module.knows_npu(choice.body)
+
+
+def _is_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
+
+
+def _literal(node: cst.CSTNode, writer: Writer) -> str:
+    return writer.device(writer.code(node))
+
+
+def _current(node: cst.CSTNode, writer: Writer) -> str:
+    return f"{writer.torch()}.device({writer.device_type()}, {writer.device_module()}.current_device())"

@@ -1,0 +1,1 @@
+"""NPU5: mixed precision."""

@@ -1,0 +1,1 @@
+"""NPU7: communication backends, collectives and GPU resources."""

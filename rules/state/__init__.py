@@ -1,0 +1,1 @@
+"""NPU8: checkpoints and random state."""
