@@ -64,6 +64,11 @@ def device_strings(module: Module) -> list[DeviceString]:
     return found  # type: ignore[return-value]
 
 
+def named_device(node: ast.AST) -> str | None:
+    """The device type that a literal names: ``cuda`` of ``"cuda:0"``; None where it is no literal."""
+    return node.value.partition(":")[0] if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
 def _spells_device(node: ast.Constant | ast.JoinedStr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and bool(_DEVICE.fullmatch(node.value))

@@ -6,7 +6,7 @@ from npuport.analysis.device_strings import DeviceString, Role, device_strings
 from npuport.analysis.module import Module
 from npuport.engine.fix import Fix, NotFixable, rewrite
 from npuport.engine.lazy_libcst import cst
-from npuport.engine.rewriting.strings import accepted_values, device_value, pattern_values, question
+from npuport.engine.rewriting.strings import accepted_values, device_value, pattern_values_of, question
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -81,7 +81,7 @@ class CudaDeviceString(Rule):
 
     def _asked(self, module: Module, site: DeviceString) -> Fix:
         if not isinstance(site.anchor, ast.Compare | ast.Call):
-            return rewrite("Match the NPU", site.node, pattern_values)
+            return rewrite("Match the NPU", site.node, pattern_values_of("cuda", "npu"))
         only_cuda = module.branches.cuda_only_work(site.anchor)
         reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
         return rewrite("Ask for the NPU", site.anchor, question("cuda", "npu"), unsafe_because=reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from npuport.engine.fix import NotFixable
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import with_argument
@@ -40,3 +42,40 @@ def custom_fwd_arguments(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str
     """The call of ``custom_fwd`` or ``custom_bwd`` with ``device_type=``."""
     assert isinstance(node, cst.Call)
     return with_argument(node, writer.argument(writer.device_type(), "device_type"))
+
+
+def renamed_call(function: str, arguments: Callable[[cst.CSTNode, Writer], cst.CSTNode | str]) -> Callable[[cst.CSTNode, Writer], cst.CSTNode | str]:
+    """A transform that calls ``torch.<function>`` with the arguments that ``arguments`` makes."""
+
+    def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+        new = arguments(node, writer)
+        assert isinstance(new, cst.Call)
+        return new.with_changes(func=writer.expression(f"{writer.torch()}.{function}"))
+
+    return transform
+
+
+def device_type_replaced(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+    """``torch.autocast("cuda", ...)`` for the NPU, wherever the device type stands."""
+    return _first_or_keyword(node, writer, "device_type")
+
+
+def device_replaced(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+    """``torch.amp.GradScaler("cuda", ...)`` for the NPU."""
+    return _first_or_keyword(node, writer, "device")
+
+
+def device_added(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+    """``torch.amp.GradScaler()`` means CUDA: name the NPU."""
+    return scaler_arguments(node, writer)
+
+
+def _first_or_keyword(node: cst.CSTNode, writer: Writer, keyword: str) -> cst.CSTNode:
+    assert isinstance(node, cst.Call)
+    value = writer.expression(writer.device_type())
+    args = list(node.args)
+    for position, arg in enumerate(args):
+        if (arg.keyword and arg.keyword.value == keyword) or (position == 0 and arg.keyword is None):
+            args[position] = arg.with_changes(value=value)
+            return node.with_changes(args=args)
+    raise NotFixable("the device is not in the call")

@@ -64,11 +64,15 @@ def accepted_values(cuda: str, npu: str) -> Callable[[cst.CSTNode, Writer], cst.
     return transform
 
 
-def pattern_values(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+def pattern_values_of(cuda: str, npu: str) -> Callable[[cst.CSTNode, Writer], cst.CSTNode | str]:
     """The pattern of ``case "cuda":``."""
-    text = writer.code(node)
-    new = text.replace(_CUDA, "npu", 1)
-    return f"{text} | {new}" if writer.portable else new
+
+    def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+        text = writer.code(node)
+        new = text.replace(cuda, npu, 1)
+        return f"{text} | {new}" if writer.portable else new
+
+    return transform
 
 
 def question(cuda: str, npu: str) -> Callable[[cst.CSTNode, Writer], cst.CSTNode | str]:

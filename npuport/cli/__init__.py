@@ -1,0 +1,1 @@
+"""The command line: one module a command. Options, exit statuses and nothing else; no logic."""

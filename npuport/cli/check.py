@@ -1,0 +1,77 @@
+"""``npuport check``: what will break, be wrong or be slow."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from npuport.cli.options import Job, job_from, shared_options, show
+from npuport.cli.progress import Progress
+from npuport.engine.finding import Finding, Severity
+from npuport.engine.ignores import add_ignores
+from npuport.engine.program import Program, check_bytes
+from npuport.analysis.module import ProjectFacts
+from npuport.reports import FORMATS, Report, report_in
+
+
+@click.command("check", short_help="What will break, be wrong or be slow, line by line.")
+@shared_options
+@click.option("--output-format", "output_format", type=click.Choice(FORMATS), default="full", show_default=True, help="How findings are printed.")
+@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@click.option("--add-ignores", "add_ignores_reason", is_flag=False, flag_value="", default=None, metavar="[REASON]", help="Write a suppressing comment on every line with a finding.")
+def command(output_format: str, statistics: bool, add_ignores_reason: str | None, **options: Any) -> int:
+    """Report what will break, be wrong or be slow on an NPU.
+
+    PATHS are files, folders or '-' for standard input; the current folder where none is given. Exit status:
+    0 clean, 1 findings of the fail level or above, 2 the job could not be done.
+    """
+    job = job_from(options)
+    if options["show_settings"]:
+        click.echo(show(job.settings))
+        return 0
+    checker = job.checker(with_edits=output_format == "json" and not statistics)
+    if job.from_stdin:
+        data = sys.stdin.buffer.read()
+        findings = check_bytes(checker, job.stdin_filename, data, ProjectFacts(), frozenset())
+        texts = {str(job.stdin_filename): data}
+        return _finish(job, Report(findings, 1, texts, statistics=statistics, quiet=options["quiet"]), output_format)
+    files = job.files()
+    _warn_of_nothing(files, job, quiet=options["quiet"])
+    with Progress(quiet=options["quiet"]) as progress:
+        program = Program(files, job.settings, checker, use_cache=job.use_cache)
+        findings = program.check(progress.update)
+    if add_ignores_reason is not None:
+        return _add_ignores(findings, add_ignores_reason, quiet=options["quiet"])
+    return _finish(job, Report(findings, len(files), {}, statistics=statistics, quiet=options["quiet"]), output_format)
+
+
+def _finish(job: Job, report: Report, output_format: str) -> int:
+    report_in(output_format, report)
+    return exit_status(report.findings, job.settings.fail_level)
+
+
+def exit_status(findings: list[Finding], fail_level: str) -> int:
+    """1 where a finding reaches the fail level."""
+    if fail_level == "never":
+        return 0
+    limit = Severity(fail_level).rank
+    return int(any(finding.severity.rank <= limit for finding in findings))
+
+
+def _warn_of_nothing(files: list[Path], job: Job, *, quiet: bool) -> None:
+    if not files and not quiet:
+        click.echo(f"npuport: warning: no Python files under {', '.join(map(str, job.paths))}", err=True)
+
+
+def _add_ignores(findings: list[Finding], reason: str, *, quiet: bool) -> int:
+    written, faults = add_ignores(findings, reason)
+    for fault in faults:
+        click.echo(f"npuport: error: {fault}", err=True)
+    if not quiet:
+        click.echo(f"{written} findings suppressed")
+    return 2 if faults else 0
+
+

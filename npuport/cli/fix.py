@@ -1,0 +1,68 @@
+"""``npuport fix``: rewrite what can be rewritten, say what is left."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from npuport.analysis.module import ProjectFacts
+from npuport.cli.check import exit_status
+from npuport.cli.options import Job, job_from, shared_options, show
+from npuport.cli.progress import Progress
+from npuport.engine.finding import Finding
+from npuport.engine.fixing import fix_source
+from npuport.engine.porting import Outcome, port
+from npuport.engine.program import Program
+from npuport.reports.fixes import print_diff, print_summary
+from npuport.sources.errors import UnreadableSource, UsageError
+from npuport.sources.text import decode
+
+
+@click.command("fix", short_help="Rewrite what can be rewritten; say what is left for a person.")
+@shared_options
+@click.option("--write", is_flag=True, help="Change the files; without it the diff is printed.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that change numbers, types or what runs.")
+def command(write: bool, unsafe_fixes: bool, **options: Any) -> int:
+    """Port code to the NPU.
+
+    Prints a diff, or changes the files with --write. Ends with what was ported and what is left for a person.
+    Exit status: 0 nothing is left that reaches the fail level, 1 something is, 2 the job could not be done.
+    """
+    job = job_from(options)
+    if options["show_settings"]:
+        click.echo(show(job.settings))
+        return 0
+    if job.from_stdin:
+        return _fix_stdin(job, unsafe=unsafe_fixes)
+    with Progress(quiet=options["quiet"]) as progress:
+        program = Program(job.files(), job.settings, job.checker(with_edits=True), use_cache=False)
+        outcome = port(program, unsafe=unsafe_fixes, write=write, progress=progress.update)
+    if not write:
+        print_diff(outcome)
+    if not options["quiet"]:
+        print_summary(outcome, written=write, unsafe=unsafe_fixes)
+    return _status(job, outcome)
+
+
+def _status(job: Job, outcome: Outcome) -> int:
+    for fault in outcome.faults:
+        click.echo(f"npuport: error: {fault}", err=True)
+    if outcome.interrupted:
+        return 130
+    return 2 if outcome.faults else exit_status(outcome.remaining, job.settings.fail_level)
+
+
+def _fix_stdin(job: Job, *, unsafe: bool) -> int:
+    """The fixed text of standard input on standard output, as editors want it."""
+    data = sys.stdin.buffer.read()
+    remaining: list[Finding] = []
+    try:
+        source = decode(job.stdin_filename, data)
+        fixed = fix_source(job.checker(with_edits=True), source, ProjectFacts(), unsafe=unsafe)
+        data, remaining = source.encode(fixed.text), fixed.remaining
+    except UnreadableSource as error:
+        raise UsageError(f"{job.stdin_filename}: {error.fault}") from None
+    sys.stdout.buffer.write(data)
+    return exit_status(remaining, job.settings.fail_level)

@@ -1,0 +1,49 @@
+"""Rules as text: the list, the table of the README, and the page of one rule. All of it comes from the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from npuport.engine.rule import Rule
+
+
+def rows(rules: Iterable[Rule]) -> Iterator[dict[str, Any]]:
+    """The data of each rule."""
+    for rule in rules:
+        yield {
+            "code": rule.code,
+            "name": rule.name,
+            "topic": rule.topic,
+            "severity": rule.severity.value,
+            "fix": rule.has_fix(),
+            "since": rule.since,
+            "until": rule.until,
+            "summary": rule.summary(),
+        }
+
+
+def table(rules: Iterable[Rule], *, markdown: bool = False) -> str:
+    """One line a rule; a Markdown table for the README."""
+    data = list(rows(rules))
+    if markdown:
+        lines = ["| code | name | topic | severity | fix | what it finds |", "|---|---|---|---|---|---|"]
+        lines += (
+            f"| {row['code']} | {row['name']} | {row['topic']} | {row['severity']} | {'yes' if row['fix'] else ''} | {row['summary'].replace('``', '`')} |"
+            for row in data
+        )
+        return "\n".join(lines)
+    width = max((len(row["name"]) for row in data), default=0)
+    return "\n".join(
+        f"{row['code']}  {row['name']:{width}}  {row['topic']:10}  {row['severity']:7}  {'fix' if row['fix'] else '   '}  {row['summary']}" for row in data
+    )
+
+
+def page(rule: Rule) -> str:
+    """The documentation page of a rule."""
+    data = [f"topic {rule.topic}", f"severity {rule.severity.value}", "has fixes" if rule.has_fix() else "report only"]
+    if rule.since:
+        data.append(f"from torch_npu release line {rule.since}")
+    if rule.until:
+        data.append(f"for torch_npu before release line {rule.until}")
+    return f"{rule.code} {rule.name}\n{'=' * len(rule.code + rule.name + ' ')}\n\n{', '.join(data)}\n\n{rule.page()}"

@@ -1,0 +1,23 @@
+"""One line a finding: ``file:row:column: CODE [*] message``."""
+
+from __future__ import annotations
+
+import click
+
+from npuport.engine.finding import Applicability, Finding
+from npuport.reports.report import Report
+
+
+def write(report: Report) -> None:
+    """Print the findings and the summary."""
+    for finding in report.findings:
+        click.echo(line(finding))
+    if not report.quiet:
+        click.echo(report.summary())
+
+
+def line(finding: Finding) -> str:
+    """The line of one finding; ``[*]`` marks a safe fix."""
+    mark = " [*]" if finding.fix and finding.fix.applicability is Applicability.SAFE else ""
+    place = f"{finding.filename}:{finding.location.row}:{finding.location.column}"
+    return f"{place}: {finding.code}{mark} {finding.message}"

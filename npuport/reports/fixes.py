@@ -1,0 +1,81 @@
+"""What ``fix`` prints: the diff, and what was ported and what is left for a person."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter, defaultdict
+
+import click
+
+from npuport.engine.finding import Applicability, Finding
+from npuport.engine.porting import ChangedFile, Outcome
+
+_LISTED = 40
+
+
+def print_diff(outcome: Outcome) -> None:
+    """Print a unified diff that ``patch`` and ``git apply`` take."""
+    for file in outcome.changed:
+        for line in diff_lines(file):
+            click.echo(_coloured(line), nl=False)
+
+
+def diff_lines(file: ChangedFile) -> list[str]:
+    """The unified diff of one file, line ends as in the file."""
+    name = file.path.as_posix()
+    lines = difflib.unified_diff(_lines(file.before), _lines(file.after), f"a/{name}", f"b/{name}")
+    result: list[str] = []
+    for line in lines:
+        result.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+    return result
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as diff counts them: split at line feeds only."""
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _coloured(line: str) -> str:
+    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return click.style(line, fg=colour) if colour else line
+
+
+def print_summary(outcome: Outcome, *, written: bool, unsafe: bool) -> None:
+    """Say what was ported, what is left and why, on stderr where a diff is on stdout."""
+    lines = [_ported(outcome, written=written), *_left(outcome.remaining, unsafe=unsafe)]
+    for line in lines:
+        click.echo(line, err=not written)
+
+
+def _ported(outcome: Outcome, *, written: bool) -> str:
+    if not outcome.ported:
+        return "Nothing to port."
+    counts = Counter(f"{finding.code} {finding.name}" for finding in outcome.ported)
+    what = ", ".join(f"{number} {name}" for name, number in counts.most_common())
+    head = "Ported" if written else "Would port"
+    tail = "" if written else "; run again with --write"
+    return f"{head} {len(outcome.ported)} findings in {len(outcome.changed)} files: {what}{tail}."
+
+
+def _left(remaining: list[Finding], *, unsafe: bool) -> list[str]:
+    """The findings that stay, by reason."""
+    if not remaining:
+        return ["Nothing is left for a person."] if not remaining else []
+    groups: dict[str, list[Finding]] = defaultdict(list)
+    for finding in remaining:
+        has_unsafe = finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE and not unsafe
+        groups["with --unsafe-fixes" if has_unsafe else "for a person"].append(finding)
+    lines: list[str] = []
+    for reason in ("with --unsafe-fixes", "for a person"):
+        found = groups.get(reason, [])
+        if found:
+            lines.append(f"Left {reason}: {len(found)}")
+            lines += (f"  {_place(finding)} {finding.code} {finding.message}" for finding in found[:_LISTED])
+            if len(found) > _LISTED:
+                lines.append(f"  and {len(found) - _LISTED} more; `npuport check` lists them")
+    return lines
+
+
+def _place(finding: Finding) -> str:
+    return f"{finding.filename}:{finding.location.row}:{finding.location.column}"

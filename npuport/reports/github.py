@@ -1,0 +1,35 @@
+"""Annotations of GitHub Actions."""
+
+from __future__ import annotations
+
+import click
+
+from npuport.engine.finding import Finding, Severity
+from npuport.reports.report import Report
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def write(report: Report) -> None:
+    """Print one workflow command a finding."""
+    for finding in report.findings:
+        click.echo(annotation(finding))
+
+
+def annotation(finding: Finding) -> str:
+    """The workflow command; https://docs.github.com/actions/reference/workflow-commands-for-github-actions."""
+    properties = {
+        "title": f"npuport ({finding.code})",
+        "file": finding.filename,
+        "line": finding.location.row,
+        "col": finding.location.column,
+        "endLine": finding.end_location.row,
+        "endColumn": finding.end_location.column,
+    }
+    joined = ",".join(f"{key}={_escaped(str(value), in_property=True)}" for key, value in properties.items())
+    return f"::{_LEVELS[finding.severity]} {joined}::{_escaped(f'{finding.code} {finding.message}')}"
+
+
+def _escaped(text: str, *, in_property: bool = False) -> str:
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if in_property else text
