@@ -24,6 +24,7 @@ _DEVICE = re.compile(r"cuda(:(\d+|%[ds]|\{[^{}]*\})?)?")
 _OTHER_DEVICE = re.compile(r"(cpu|mps|xpu|hpu|meta)(:\d+)?|auto")
 _QUESTION_METHODS = {"startswith", "find", "count", "__eq__", "index"}
 _OPTION_CALLS = {"add_argument", "option", "Option", "Argument", "argument", "field", "Field", "DEFINE_string", "add_option", "DEFINE_enum"}
+_DEVICE_CALLS = ("torch.device", "torch.Generator", "torch.set_default_device", "torch.get_device_module")
 _DEFAULT_GETTERS = {"get", "pop", "setdefault", "getattr", "getenv", "get_param", "setattr"}
 
 
@@ -193,10 +194,10 @@ class _Classifier:
             return None
         if library_of(dotted) in FOREIGN_LIBRARIES or module.is_foreign(call.func):
             return None
-        if dotted in ("torch.device", "torch.Generator", "torch.set_default_device", "torch.get_device_module"):
-            return self._value(True, f"argument of {dotted}")
         if dotted.endswith((".autocast", ".GradScaler")):
             return None  # NPU501 and NPU502
+        if dotted in _DEVICE_CALLS:
+            return self._value(True, f"argument of {dotted}")
         if name == "to" and isinstance(call.func, ast.Attribute):
             return self._value(True, "argument of .to()")
         if name in ("getattr", "hasattr"):
@@ -217,7 +218,7 @@ class _Classifier:
         parameter = self._parameter_name(call, child)
         if parameter is not None and is_device_name(parameter):
             return self._value(True, f"passed to the parameter {parameter!r}")
-        if library_of(dotted) in TORCH_LIBRARIES and (self._indexed or self._choice_evidence):
+        if dotted.startswith("torch.") or (library_of(dotted) in TORCH_LIBRARIES and self._indexed):
             return self._value(True, f"argument of {dotted}")
         if is_device_name(name):
             return self._value(False, f"argument of {name}()")
@@ -256,8 +257,10 @@ class _Classifier:
             return None
         if name in _OPTION_CALLS and keyword.arg in ("default", "choices", "const", "type", "value"):
             return self._option(call, keyword.arg)
-        if dotted.endswith((".autocast", ".GradScaler", ".custom_fwd", ".custom_bwd")):
-            return None
+        if dotted.endswith((".autocast", ".GradScaler")):
+            return None  # NPU501 and NPU502
+        if dotted in _DEVICE_CALLS and keyword.arg == "type":
+            return self._value(True, f"argument of {dotted}")
         if keyword.arg is None or name in TEXT_SINKS:
             return None
         if keyword.arg == "pin_memory_device":
@@ -285,17 +288,15 @@ class _Classifier:
 
     def _dict_value(self, literal: ast.Dict, child: ast.AST) -> DeviceString | None:
         if child in literal.keys:
-            if self._indexed and isinstance(parent := self._module.parent(literal), ast.keyword) and parent.arg == "map_location":
-                return None  # names of saved devices are a file format
             return None
+        if isinstance(parent := self._module.parent(literal), ast.keyword) and parent.arg == "map_location":
+            return None  # NPU101 handles the dictionary as a whole
         key = literal.keys[literal.values.index(child)] if child in literal.values else None  # type: ignore[arg-type]
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             if is_device_name(key.value):
                 return self._value(True, f"value of the key {key.value!r}")
             if key.value in TEXT_KEYWORDS:
                 return None
-        if isinstance(parent := self._module.parent(literal), ast.keyword) and parent.arg == "map_location":
-            return None  # NPU101 handles the dictionary as a whole
         return self._by_form("dictionary value")
 
     def _default(self, arguments: ast.arguments, child: ast.AST) -> DeviceString | None:

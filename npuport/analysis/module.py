@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from npuport.analysis.branches import Branches
 from npuport.analysis.names import Names
-from npuport.analysis.vocabulary import FOREIGN_LIBRARIES, library_of
+from npuport.analysis.vocabulary import FOREIGN_LIBRARIES, TORCH_LIBRARIES, library_of
 from npuport.analysis.walk import FUNCTIONS, Binding, SyntaxIndex, index_syntax
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
@@ -149,8 +149,13 @@ class Module:
 
     @property
     def in_torch_program(self) -> bool:
-        """Whether device names of this file can reach torch: it imports torch, or a torch file imports it."""
-        return self.uses_torch or (self.project.used_by_torch and FOREIGN_LIBRARIES.isdisjoint(self.libraries - {"numpy"}))
+        """Whether device names of this file can reach torch.
+
+        It imports torch or a library on top of torch, or a torch file imports it.
+        """
+        if not TORCH_LIBRARIES.isdisjoint(self.libraries):
+            return True
+        return self.project.used_by_torch and FOREIGN_LIBRARIES.isdisjoint(self.libraries - {"numpy", "pandas", "cv2"})
 
     def is_foreign(self, node: ast.AST) -> bool:
         """Whether ``node`` is known to belong to a library with GPU names of its own (cupy, jax, numba, ...).

@@ -25,23 +25,24 @@ class FileFacts:
 
     Attributes:
         imports_torch: whether it imports torch.
-        imported: last parts of the modules that it imports, e.g. ``config`` for ``from .config import x``.
+        imported: last parts of the modules that it imports, e.g. ``config`` for ``from .config import x``; None
+            where nobody needed to know.
         classes_with_cuda: its classes, not ``nn.Module``, with a method ``cuda``.
         transfer_to_npu: it imports ``torch_npu.contrib.transfer_to_npu``.
     """
 
     imports_torch: bool
-    imported: frozenset[str]
+    imported: frozenset[str] | None
     classes_with_cuda: frozenset[str]
     transfer_to_npu: bool
 
 
-def scan(data: bytes) -> FileFacts:
-    """The facts of one file."""
+def scan(data: bytes, *, imports: bool = False) -> FileFacts:
+    """The facts of one file; with ``imports`` also what it imports, which only files without torch ask for."""
     torch = b"torch" in data and bool(_TORCH_IMPORT.search(data))
     return FileFacts(
         torch,
-        _imported_modules(data) if torch else frozenset(),
+        (_imported_modules(data) if torch else frozenset()) if imports else None,
         _classes_with_cuda(data) if b"def cuda" in data else frozenset(),
         b"transfer_to_npu" in data,
     )
@@ -72,7 +73,7 @@ def _classes_with_cuda(data: bytes) -> frozenset[str]:
 
 def relate(files: Mapping[Path, FileFacts]) -> dict[Path, ProjectFacts]:
     """The project facts of every file."""
-    used = {name for facts in files.values() if facts.imports_torch for name in facts.imported}
+    used = {name for facts in files.values() if facts.imports_torch for name in facts.imported or ()}
     classes = frozenset(name for facts in files.values() for name in facts.classes_with_cuda)
     transfer = any(facts.transfer_to_npu for facts in files.values())
     return {

@@ -8,22 +8,24 @@ expression, such as contexts and operators, are skipped.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Scope: TypeAlias = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
-_SKIPPED_FIELDS = {"ctx", "op", "ops", "type_comment", "type_ignores", "kind", "simple", "level", "conversion"}
+# Fields that hold texts, numbers, contexts or operators: nothing to walk into.
+_LEAVES = {"ctx", "op", "ops", "type_comment", "type_ignores", "kind", "simple", "level", "conversion", "id", "attr", "arg",
+           "module", "is_async", "lineno", "tag"}  # fmt: skip
+_WITHOUT_CHILDREN = (ast.Constant, ast.Name, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue)
 
 
 def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    # Defaults and decorators are evaluated outside the function they belong to; the order of the
-    # remaining fields does not matter.
-    return tuple(name for name in kind._fields if name not in _SKIPPED_FIELDS)
+    return () if issubclass(kind, _WITHOUT_CHILDREN) else tuple(name for name in kind._fields if name not in _LEAVES)
 
 
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
@@ -54,11 +56,12 @@ class SyntaxIndex:
     bindings: dict[ast.AST, dict[str, list[Binding]]] = field(default_factory=dict)
     star_imports: list[str] = field(default_factory=list)
     imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
-    names: dict[str, list[ast.Name]] = field(default_factory=dict)
-    attributes: dict[str, list[ast.Attribute]] = field(default_factory=dict)
+    names: defaultdict[str, list[ast.Name]] = field(default_factory=lambda: defaultdict(list))
+    attributes: defaultdict[str, list[ast.Attribute]] = field(default_factory=lambda: defaultdict(list))
     strings: list[ast.Constant] = field(default_factory=list)
     format_strings: list[ast.JoinedStr] = field(default_factory=list)
     calls: list[ast.Call] = field(default_factory=list)
+    keywords: dict[str, list[ast.keyword]] = field(default_factory=dict)
     functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=list)
     classes: list[ast.ClassDef] = field(default_factory=list)
     choices: list[ast.IfExp] = field(default_factory=list)
@@ -69,31 +72,40 @@ class SyntaxIndex:
 def index_syntax(tree: ast.Module) -> SyntaxIndex:
     """Walk ``tree`` once."""
     index = SyntaxIndex()
-    parents = index.parents
-    scope_of_children: list[tuple[ast.AST, Scope]] = [(tree, tree)]
+    parents, names, strings = index.parents, index.names, index.strings
     index.bindings[tree] = {}
-    fields_of = _FIELDS
-    while scope_of_children:
-        node, scope = scope_of_children.pop()
+    stack: list[tuple[ast.AST, Scope]] = [(tree, tree)]
+    pop, push = stack.pop, stack.append
+    fields_of, notes = _FIELDS, _NOTES
+    name_kind, constant_kind, load_kind = ast.Name, ast.Constant, ast.Load
+    while stack:
+        node, scope = pop()
         kind = type(node)
-        note = _NOTES.get(kind)
+        note = notes.get(kind)
         if note is not None:
-            scope = note(index, node, scope)  # type: ignore[operator]
-        names = fields_of.get(kind)
-        if names is None:
-            names = fields_of[kind] = _child_fields(kind)
-        for name in names:
-            value = getattr(node, name, None)
-            if value is None:
-                continue
-            if isinstance(value, ast.AST):
-                parents[value] = node
-                scope_of_children.append((value, scope))
-            elif type(value) is list:
-                for child in value:
-                    if isinstance(child, ast.AST):
-                        parents[child] = node
-                        scope_of_children.append((child, scope))
+            scope = note(index, node, scope)
+        try:
+            fields = fields_of[kind]
+        except KeyError:
+            fields = fields_of[kind] = _child_fields(kind)
+        for field_name in fields:
+            value = getattr(node, field_name, None)
+            for child in value if type(value) is list else (value,):
+                child_kind = type(child)
+                # Names and constants are more than half of all nodes: no detour over the stack, no call.
+                if child_kind is name_kind:
+                    parents[child] = node
+                    if type(child.ctx) is load_kind:
+                        names[child.id].append(child)
+                    else:
+                        _note_target(index, child, scope)
+                elif child_kind is constant_kind:
+                    parents[child] = node
+                    if type(child.value) is str:
+                        strings.append(child)
+                elif child is not None and child_kind is not str:
+                    parents[child] = node
+                    push((child, scope))
     return index
 
 
@@ -102,29 +114,27 @@ def bind(index: SyntaxIndex, scope: Scope, name: str, binding: Binding) -> None:
     index.bindings.setdefault(scope, {}).setdefault(name, []).append(binding)
 
 
-def _note_name(index: SyntaxIndex, node: ast.Name, scope: Scope) -> Scope:
-    if type(node.ctx) is ast.Load:
-        index.names.setdefault(node.id, []).append(node)
-        return scope
+def _note_target(index: SyntaxIndex, node: ast.Name, scope: Scope) -> None:
+    """A name that is stored to or deleted."""
     parent = index.parents[node]
     value = parent.value if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) else None
     bind(index, scope, node.id, Binding(node, value=value))
-    return scope
 
 
 def _note_attribute(index: SyntaxIndex, node: ast.Attribute, scope: Scope) -> Scope:
-    index.attributes.setdefault(node.attr, []).append(node)
+    index.attributes[node.attr].append(node)
     return scope
 
 
-def _note_constant(index: SyntaxIndex, node: ast.Constant, scope: Scope) -> Scope:
-    if type(node.value) is str:
-        index.strings.append(node)
+def _note_keyword(index: SyntaxIndex, node: ast.keyword, scope: Scope) -> Scope:
+    if node.arg is not None:
+        index.keywords.setdefault(node.arg, []).append(node)
     return scope
 
 
 def _note_import(index: SyntaxIndex, node: ast.Import, scope: Scope) -> Scope:
     index.imports.append(node)
+    index.parents.update(dict.fromkeys(node.names, node))
     for alias in node.names:
         top = alias.name.partition(".")[0]
         bind(index, scope, alias.asname or top, Binding(node, imported=alias.name if alias.asname else top))
@@ -133,6 +143,7 @@ def _note_import(index: SyntaxIndex, node: ast.Import, scope: Scope) -> Scope:
 
 def _note_import_from(index: SyntaxIndex, node: ast.ImportFrom, scope: Scope) -> Scope:
     index.imports.append(node)
+    index.parents.update(dict.fromkeys(node.names, node))
     module = "." * node.level + (node.module or "")
     for alias in node.names:
         if alias.name == "*":
@@ -171,7 +182,7 @@ def _note_assignment(index: SyntaxIndex, node: ast.Assign | ast.AnnAssign, scope
     return scope
 
 
-def _appender(list_name: str):  # type: ignore[no-untyped-def]
+def _appender(list_name: str) -> Callable[[SyntaxIndex, Any, Scope], Scope]:
     def note(index: SyntaxIndex, node: ast.AST, scope: Scope) -> Scope:
         getattr(index, list_name).append(node)
         return scope
@@ -179,10 +190,9 @@ def _appender(list_name: str):  # type: ignore[no-untyped-def]
     return note
 
 
-_NOTES = {
-    ast.Name: _note_name,
+_NOTES: dict[type[ast.AST], Callable[[SyntaxIndex, Any, Scope], Scope]] = {
     ast.Attribute: _note_attribute,
-    ast.Constant: _note_constant,
+    ast.keyword: _note_keyword,
     ast.Import: _note_import,
     ast.ImportFrom: _note_import_from,
     ast.FunctionDef: _note_function,

@@ -12,8 +12,8 @@ from npuport.cli.options import Job, job_from, shared_options, show
 from npuport.cli.progress import Progress
 from npuport.engine.finding import Finding, Severity
 from npuport.engine.ignores import add_ignores
+from npuport.engine.program import Job as Source
 from npuport.engine.program import Program, check_bytes
-from npuport.analysis.module import ProjectFacts
 from npuport.reports import FORMATS, Report, report_in
 
 
@@ -35,13 +35,13 @@ def command(output_format: str, statistics: bool, add_ignores_reason: str | None
     checker = job.checker(with_edits=output_format == "json" and not statistics)
     if job.from_stdin:
         data = sys.stdin.buffer.read()
-        findings = check_bytes(checker, job.stdin_filename, data, ProjectFacts(), frozenset())
+        findings = check_bytes(checker, Source(job.stdin_filename, data))
         texts = {str(job.stdin_filename): data}
         return _finish(job, Report(findings, 1, texts, statistics=statistics, quiet=options["quiet"]), output_format)
     files = job.files()
     _warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
-        program = Program(files, job.settings, checker, use_cache=job.use_cache)
+        program = Program(files, job.settings, checker, use_cache=job.use_cache, named=job.paths)
         findings = program.check(progress.update)
     if add_ignores_reason is not None:
         return _add_ignores(findings, add_ignores_reason, quiet=options["quiet"])

@@ -37,7 +37,7 @@ def command(write: bool, unsafe_fixes: bool, **options: Any) -> int:
     if job.from_stdin:
         return _fix_stdin(job, unsafe=unsafe_fixes)
     with Progress(quiet=options["quiet"]) as progress:
-        program = Program(job.files(), job.settings, job.checker(with_edits=True), use_cache=False)
+        program = Program(job.files(), job.settings, job.checker(with_edits=True), use_cache=False, named=job.paths)
         outcome = port(program, unsafe=unsafe_fixes, write=write, progress=progress.update)
     if not write:
         print_diff(outcome)

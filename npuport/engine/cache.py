@@ -62,15 +62,21 @@ class Cache:
         entry = {
             "stat": [status.st_mtime_ns, status.st_size],
             "hash": digest(data),
-            "facts": [facts.imports_torch, sorted(facts.imported), sorted(facts.classes_with_cuda), facts.transfer_to_npu],
+            "facts": facts_as_data(facts),
         }
         self._entries[str(path.absolute())] = entry
         self._changed = True
         return entry
 
-    def store_findings(self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding]) -> None:
+    def store_facts(self, entry: dict[str, Any], facts: FileFacts) -> None:
+        """Remember more of what a file tells the others."""
+        entry["facts"] = facts_as_data(facts)
+        self._changed = True
+
+    def store_findings(self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding], *, asks_for_importers: bool) -> None:
         """Remember what was found in a file."""
         entry["project"] = project_key(project)
+        entry["asks"] = asks_for_importers
         entry["findings"] = [finding.as_dict() for finding in findings]
         self._changed = True
 
@@ -89,10 +95,16 @@ class Cache:
             os.replace(temporary, self._file)
 
 
+def facts_as_data(facts: FileFacts) -> list[Any]:
+    """The facts of a file as JSON data."""
+    imported = None if facts.imported is None else sorted(facts.imported)
+    return [facts.imports_torch, imported, sorted(facts.classes_with_cuda), facts.transfer_to_npu]
+
+
 def cached_facts(entry: dict[str, Any]) -> FileFacts:
     """The facts that an entry keeps."""
     torch, imported, classes, transfer = entry["facts"]
-    return FileFacts(torch, frozenset(imported), frozenset(classes), transfer)
+    return FileFacts(torch, None if imported is None else frozenset(imported), frozenset(classes), transfer)
 
 
 def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Finding] | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from npuport.analysis.module import Module, ProjectFacts
 from npuport.engine.finding import Applicability, Finding, Location, ProposedFix, Severity, TextEdit
 from npuport.engine.fix import Fix, NotFixable
+from npuport.engine.gate import Gate
 from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
@@ -40,11 +42,17 @@ class Checker:
     gate: bool = True
     with_edits: bool = False
 
-    def passes_gate(self, data: bytes) -> bool:
-        """Whether the bytes of a file can give a finding at all."""
-        if not self.gate or b"npuport:" in data:
-            return True
-        return any(rule.triggers.fire(data) for rule in self.rules if rule.triggers.texts)
+    @cached_property
+    def _gate(self) -> Gate:
+        return Gate(self.rules)
+
+    def rules_for(self, data: bytes) -> Sequence[Rule]:
+        """The rules that can have something to say about a file of these bytes."""
+        return self._gate.rules_for(data) if self.gate else self.rules
+
+    def is_of_interest(self, data: bytes) -> bool:
+        """Whether a broken file of these bytes is worth a finding: some rule would have looked into it."""
+        return bool(self._gate.rules_for(data))
 
 
 @dataclass
@@ -62,7 +70,13 @@ class Checked:
     module: Module | None = None
 
 
-def check_source(checker: Checker, source: SourceText, project: ProjectFacts, ignored: frozenset[str] = frozenset()) -> Checked:
+def check_source(
+    checker: Checker,
+    source: SourceText,
+    project: ProjectFacts,
+    ignored: frozenset[str] = frozenset(),
+    rules: Sequence[Rule] | None = None,
+) -> Checked:
     """Check one decoded file.
 
     Args:
@@ -70,17 +84,16 @@ def check_source(checker: Checker, source: SourceText, project: ProjectFacts, ig
         source: the file.
         project: facts of the files around it.
         ignored: codes that ``per-file-ignores`` takes away here.
+        rules: what the gate left for this file, where that is known.
     """
+    if rules is None:
+        rules = checker.rules_for(source.text.encode("utf-8", "surrogatepass"))
     try:
         module = Module(source, checker.target, project)
     except UnreadableSource as error:
         return Checked(unreadable(checker, str(source.path), error))
     reported = checker.reported - ignored
-    data = source.text.encode("utf-8", "surrogatepass") if checker.gate else b""
-    hits: list[tuple[Rule, Hit]] = []
-    for rule in checker.rules:
-        if not checker.gate or (rule.triggers.texts and rule.triggers.fire(data)):
-            hits += ((rule, hit) for hit in rule.check(module))
+    hits = [(rule, hit) for rule in rules for hit in rule.check(module)]
     # A choice has two halves: both change or neither, also when only one of the rules is selected.
     fixes = _joined_fixes([hit for _, hit in hits])
     pairs = [

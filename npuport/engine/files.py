@@ -29,8 +29,8 @@ def write_atomically(path: Path, data: bytes, expected: bytes) -> None:
     if target.read_bytes() != expected:
         raise ChangedMeanwhile(f"{path} was changed by another program while it was fixed")
     status = target.stat()
-    if not os.access(target, os.W_OK) or not status.st_mode & stat.S_IWUSR:
-        # Renaming over it would work, but a file that is read-only is meant to stay as it is.
+    if not os.access(target, os.W_OK):
+        # Renaming over it would work all the same, but a file that is read-only is meant to stay as it is.
         raise PermissionError(13, "it is read-only", str(path))
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".npuport", dir=target.parent)
     try:

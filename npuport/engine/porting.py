@@ -64,7 +64,7 @@ def port(program: Program, *, unsafe: bool, write: bool, progress: Callable[[int
 def _port_file(program: Program, position: int, outcome: Outcome, *, unsafe: bool, write: bool) -> None:
     file = program.files[position]
     try:
-        if file.data is not None and not program.checker.passes_gate(file.data):
+        if file.data is not None and not file.named and not program.checker.rules_for(file.data):
             return
         source = program.source(file)
     except UnreadableSource as error:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npuport.analysis.module import ProjectFacts
 from npuport.analysis.project import FileFacts, relate, scan
 from npuport.engine.cache import FOLDER, Cache, cache_key, cached_facts, cached_findings
-from npuport.engine.checking import Checker, check_source, unreadable
+from npuport.engine.checking import Checked, Checker, check_source, unreadable
 from npuport.engine.finding import Finding
+from npuport.engine.rule import Rule
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.settings import Settings
 from npuport.sources.text import SourceText, decode, read_bytes
@@ -35,6 +36,7 @@ class SourceFile:
         path: as the user named it.
         data: its bytes, read when needed.
         facts: what it tells the others.
+        named: the user named the file itself, not a folder around it.
         fault: why it cannot be read.
         entry: its place in the cache.
     """
@@ -42,23 +44,39 @@ class SourceFile:
     path: Path
     data: bytes | None = None
     facts: FileFacts | None = None
+    named: bool = False
     fault: UnreadableSource | None = None
     entry: dict[str, Any] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file to check, in this process or another."""
+
+    path: Path
+    data: bytes
+    project: ProjectFacts = field(default_factory=ProjectFacts)
+    ignored: frozenset[str] = frozenset()
+    named: bool = True
+    rules: Sequence[Rule] | None = None
 
 
 class Program:
     """The files of one run and what they know of each other."""
 
-    def __init__(self, files: Iterable[Path], settings: Settings, checker: Checker, *, use_cache: bool) -> None:
+    def __init__(self, files: Iterable[Path], settings: Settings, checker: Checker, *, use_cache: bool, named: Iterable[Path] = ()) -> None:
         self.settings = settings
         self.checker = checker
         self._ignores = _PerFileIgnores(settings)
         self._cache = Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
+        self._named = frozenset(named)
         self.files = [self._load(path) for path in files]
+        if any(self._asks_for_importers(file) for file in self.files):
+            self._scan_imports()
         self.project = relate({file.path: file.facts for file in self.files if file.facts is not None})
 
     def _load(self, path: Path) -> SourceFile:
-        file = SourceFile(path)
+        file = SourceFile(path, named=path in self._named)
         try:
             if self._cache is not None:
                 status = path.stat()
@@ -80,6 +98,29 @@ class Program:
         except OSError as error:
             file.fault = UnreadableSource(f"cannot be read: {error.strerror or error}")
         return file
+
+    def _asks_for_importers(self, file: SourceFile) -> bool:
+        """Whether it matters who imports a file: it says nothing of torch, but something that rules look for."""
+        if file.facts is None or file.facts.imports_torch:
+            return False
+        if file.data is None:
+            return bool(file.entry and file.entry.get("asks"))
+        return bool(self.checker.rules_for(file.data)) if self.checker.gate else self.checker.is_of_interest(file.data)
+
+    def _scan_imports(self) -> None:
+        for file in self.files:
+            if file.facts is None or file.facts.imported is not None:
+                continue
+            if not file.facts.imports_torch:
+                file.facts = replace(file.facts, imported=frozenset())
+                continue
+            try:
+                file.data = read_bytes(file.path) if file.data is None else file.data
+            except UnreadableSource:
+                continue
+            file.facts = scan(file.data, imports=True)
+            if self._cache is not None and file.entry is not None:
+                self._cache.store_facts(file.entry, file.facts)
 
     def source(self, file: SourceFile) -> SourceText:
         """The decoded text of a file.
@@ -119,53 +160,56 @@ class Program:
             progress(done, len(self.files))
             findings += found
             if self._cache is not None and file.entry is not None:
-                self._cache.store_findings(file.entry, self.facts_of(file.path), found)
+                asks = self._asks_for_importers(file)
+                self._cache.store_findings(file.entry, self.facts_of(file.path), found, asks_for_importers=asks)
         if self._cache is not None:
             self._cache.save()
         return sorted(findings, key=lambda finding: finding.sort_key)
 
     def _check_files(self, files: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, list[Finding]]]:
-        jobs: list[tuple[SourceFile, bytes, ProjectFacts, frozenset[str]]] = []
+        jobs: list[Job] = []
+        waiting: list[SourceFile] = []
         for file in files:
             try:
                 data = file.data if file.data is not None else read_bytes(file.path)
             except UnreadableSource as error:
                 yield file, unreadable(self.checker, str(file.path), error)
                 continue
-            if self.checker.passes_gate(data):
-                jobs.append((file, data, self.facts_of(file.path), self.ignored(file.path)))
+            rules = self.checker.rules_for(data)
+            if rules or file.named:
+                jobs.append(Job(file.path, data, self.facts_of(file.path), self.ignored(file.path), file.named, rules))
+                waiting.append(file)
             else:
                 yield file, []
-        if len(jobs) > 1 and _pool_pays(sum(len(job[1]) for job in jobs)):
-            yield from self._check_in_pool(jobs)
-            return
-        for file, data, project, ignored in jobs:
-            yield file, check_bytes(self.checker, file.path, data, project, ignored)
-
-    def _check_in_pool(
-        self, jobs: list[tuple[SourceFile, bytes, ProjectFacts, frozenset[str]]]
-    ) -> Iterator[tuple[SourceFile, list[Finding]]]:
-        with ProcessPoolExecutor() as pool:
-            arguments = [(self.checker, file.path, data, project, ignored) for file, data, project, ignored in jobs]
-            try:
-                results = pool.map(_check_job, arguments, chunksize=16)
-                yield from zip((job[0] for job in jobs), results, strict=True)
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        pooled = len(jobs) > 1 and _pool_pays(sum(len(job.data) for job in jobs))
+        results = _check_in_pool(self.checker, jobs) if pooled else (check_bytes(self.checker, job) for job in jobs)
+        yield from zip(waiting, results, strict=True)
 
 
-def check_bytes(checker: Checker, path: Path, data: bytes, project: ProjectFacts, ignored: frozenset[str]) -> list[Finding]:
-    """The findings of one file's bytes."""
+def _check_in_pool(checker: Checker, jobs: list[Job]) -> Iterator[list[Finding]]:
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor() as pool:
+        try:
+            yield from pool.map(partial(check_bytes, checker), jobs, chunksize=16)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def check_bytes(checker: Checker, job: Job) -> list[Finding]:
+    """The findings of one file's bytes.
+
+    A file that is broken and of no interest to any rule is reported only where it was named itself.
+    """
     try:
-        source = decode(path, data)
+        source = decode(job.path, job.data)
+        checked = check_source(checker, source, job.project, job.ignored, job.rules)
     except UnreadableSource as error:
-        return unreadable(checker, str(path), error)
-    return check_source(checker, source, project, ignored).findings
-
-
-def _check_job(job: tuple[Checker, Path, bytes, ProjectFacts, frozenset[str]]) -> list[Finding]:
-    return check_bytes(*job)
+        checked = Checked(unreadable(checker, str(job.path), error))
+    if checked.module is None and not job.named and not checker.is_of_interest(job.data):
+        return []
+    return checked.findings
 
 
 def _pool_pays(size: int) -> bool:

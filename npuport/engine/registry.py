@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import inspect
 import pkgutil
 import re
 from collections.abc import Iterable
@@ -50,7 +49,7 @@ def _rule_classes(package: ModuleType) -> Iterable[type[Rule]]:
         modules += [importlib.import_module(info.name) for info in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
     for module in modules:
         for kind in vars(module).values():
-            if inspect.isclass(kind) and issubclass(kind, Rule) and kind.__module__ == module.__name__ and "code" in vars(kind):
+            if isinstance(kind, type) and issubclass(kind, Rule) and kind.__module__ == module.__name__ and "code" in vars(kind):
                 yield kind
 
 

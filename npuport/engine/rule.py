@@ -7,7 +7,6 @@ and, where it can mend what it found, fixes that work on libcst nodes. Nothing e
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,18 +28,14 @@ class Triggers:
     are the same without it.
 
     Attributes:
-        texts: a file must contain at least one of these.
+        texts: a file must contain one of these, or
+        patterns: match one of these regular expressions; begin them with literal text, which is searched fast.
         torch: the file must contain ``torch`` as well.
     """
 
-    texts: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
     torch: bool = True
-
-    def fire(self, data: bytes) -> bool:
-        """Whether a file of these bytes may be of interest."""
-        if self.torch and b"torch" not in data:
-            return False
-        return any(text.encode() in data for text in self.texts)
 
 
 @dataclass(frozen=True)
@@ -92,6 +87,8 @@ class Rule:
     @classmethod
     def page(cls) -> str:
         """The documentation page: the docstring, which starts with a one-line summary."""
+        import inspect
+
         return inspect.cleandoc(cls.__doc__ or "")
 
     @classmethod

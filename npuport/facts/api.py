@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
-from npuport.facts.releases import release_line
+from npuport.facts.releases import DATA, release_line
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ _FLATTENED = ("memory", "random", "streams", "graphs")
 
 
 def _load(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(resources.files("npuport.facts").joinpath("data", name).read_bytes())
+    data: dict[str, Any] = json.loads((DATA / name).read_bytes())
     return data
 
 

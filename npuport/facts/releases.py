@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
-NEWEST = "2.13.0"
+DATA = Path(__file__).parent / "data"
 
 
 @cache
 def _rows() -> list[tuple[str, str]]:
-    data = json.loads(resources.files("npuport.facts").joinpath("data", "torch_npu_compat.json").read_bytes())
+    data = json.loads((DATA / "torch_npu_compat.json").read_bytes())
     return [(row["torch_npu"], row["release_line"]) for row in data["table"]]
 
 

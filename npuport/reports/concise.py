@@ -10,10 +10,11 @@ from npuport.reports.report import Report
 
 def write(report: Report) -> None:
     """Print the findings and the summary."""
-    for finding in report.findings:
-        click.echo(line(finding))
+    lines = [line(finding) for finding in report.findings]
     if not report.quiet:
-        click.echo(report.summary())
+        lines.append(report.summary())
+    if lines:
+        click.echo("\n".join(lines))
 
 
 def line(finding: Finding) -> str:

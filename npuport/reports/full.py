@@ -14,11 +14,11 @@ _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "c
 
 def write(report: Report) -> None:
     """Print the findings and the summary; colours only on a terminal."""
-    for finding in report.findings:
-        click.echo(block(report, finding))
-        click.echo()
+    blocks = [block(report, finding) + "\n" for finding in report.findings]
     if not report.quiet:
-        click.echo(report.summary())
+        blocks.append(report.summary())
+    if blocks:
+        click.echo("\n".join(blocks))
 
 
 def block(report: Report, finding: Finding) -> str:

@@ -31,13 +31,13 @@ def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, for
     Raises:
         UsageError: a path does not exist.
     """
-    excluded = _Exclusion(exclude, root)
     found: dict[str, Path] = {}
     for path in paths:
         if path.is_dir():
-            files: Iterable[Path] = (f for f in _files_below(path, excluded) if not excluded.matches(f))
+            files: Iterable[Path] = _files_below(path, _Exclusion(exclude, root, path))
         elif path.exists() or path.is_symlink():
-            files = () if force_exclude and excluded.matches(path) else (path,)
+            excluded = force_exclude and _Exclusion(exclude, root, path.parent).matches(path.name)
+            files = () if excluded else (path,)
         else:
             raise UsageError(f"no such file or folder: {path}")
         for file in files:
@@ -46,20 +46,20 @@ def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, for
 
 
 class _Exclusion:
-    """The patterns of ``exclude``; pathspec is imported only when there is a folder to match."""
+    """The patterns of ``exclude`` for files below one folder; pathspec is imported only when it is needed."""
 
-    def __init__(self, patterns: tuple[str, ...], root: Path) -> None:
-        self._patterns = patterns
-        self._root = os.path.realpath(root)
+    def __init__(self, patterns: tuple[str, ...], root: Path, folder: Path) -> None:
+        relative = os.path.relpath(os.path.realpath(folder), os.path.realpath(root)).replace(os.sep, "/")
+        self._above = "" if relative == "." else f"{relative}/"
         # Most of the patterns are plain folder names: a set decides those without pathspec.
         self._names = {p.strip("/") for p in patterns if not any(c in p.strip("/") for c in "*?[!/")}
         self._globs = [p for p in patterns if p.strip("/") not in self._names]
+        self._above_excluded = not self._names.isdisjoint(self._above.split("/"))
         self._spec: GitIgnoreSpec | None = None
 
-    def matches(self, path: Path) -> bool:
-        relative = os.path.relpath(os.path.realpath(path.parent), self._root)
-        parts = [*(() if relative == "." else Path(relative).parts), path.name]
-        if not self._names.isdisjoint(parts):
+    def matches(self, name: str) -> bool:
+        """Whether the file or folder ``name``, relative to the folder and with ``/``, is left out."""
+        if self._above_excluded or not self._names.isdisjoint(name.split("/")):
             return True
         if not self._globs:
             return False
@@ -67,37 +67,39 @@ class _Exclusion:
             from pathspec import GitIgnoreSpec
 
             self._spec = GitIgnoreSpec.from_lines(self._globs)
-        return self._spec.match_file("/".join(parts))
+        return self._spec.match_file(self._above + name)
 
 
 def _files_below(folder: Path, excluded: _Exclusion) -> Iterator[Path]:
-    listed = _git_listing(folder)
-    if listed is not None:
-        yield from listed
-        return
+    names = _git_listing(folder)
+    if names is None:
+        names = _walk(folder, excluded)
+    for name in names:
+        if name.endswith(SUFFIXES) and not excluded.matches(name) and os.path.isfile(path := folder / name):
+            yield path
+
+
+def _walk(folder: Path, excluded: _Exclusion) -> Iterator[str]:
+    """Names of the files below a folder outside git, relative to it; its ``.gitignore`` counts."""
     ignored = _gitignore_of(folder)
     for place, folders, names in os.walk(folder):
-        here = Path(place)
-        folders[:] = [name for name in folders if not excluded.matches(here / name)]
+        here = os.path.relpath(place, folder).replace(os.sep, "/")
+        above = "" if here == "." else f"{here}/"
+        folders[:] = [name for name in folders if not excluded.matches(above + name)]
         for name in names:
-            file = here / name
-            if name.endswith(SUFFIXES) and not (ignored and ignored.match_file(file.relative_to(folder).as_posix())):
-                yield file
+            if name.endswith(SUFFIXES) and not (ignored and ignored.match_file(above + name)):
+                yield above + name
 
 
-def _git_listing(folder: Path) -> list[Path] | None:
+def _git_listing(folder: Path) -> Iterable[str] | None:
     """What git knows of below ``folder``; None where git is absent or ``folder`` is in no work tree."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     except OSError:
         return None
-    if done.returncode:
-        return None
-    names = {os.fsdecode(name) for name in done.stdout.split(b"\0") if name}
-    if not names:
-        return None  # an ignored or empty folder that the user named on purpose
-    return [folder / name for name in names if name.endswith(SUFFIXES) and (folder / name).is_file()]
+    # Nothing listed: an ignored or empty folder that the user named on purpose.
+    return {os.fsdecode(name) for name in done.stdout.split(b"\0") if name} or None if done.returncode == 0 else None
 
 
 def _gitignore_of(folder: Path) -> GitIgnoreSpec | None:

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -88,16 +90,14 @@ class CudaDeviceString(Rule):
 
     def _saved_devices(self, module: Module) -> Iterator[Hit]:
         """``map_location={"cuda:1": "cuda:0"}``: the keys are names in the file, the values devices here."""
-        for call in module.index.calls:
-            for keyword in call.keywords:
-                if keyword.arg == "map_location" and isinstance(keyword.value, ast.Dict):
-                    values = {v.value for v in keyword.value.values if isinstance(v, ast.Constant)}
-                    if len(values) == 1 and str(next(iter(values))).startswith("cuda"):
-                        fix = rewrite(
-                            "Load everything to the NPU", keyword.value, _to_one_device(str(values.pop())),
-                            unsafe_because="storages that the dictionary leaves out move too",
-                        )  # fmt: skip
-                        yield Hit(keyword.value, "maps saved storages to a CUDA device", fix)
+        for keyword in module.index.keywords.get("map_location", ()):
+            if not isinstance(keyword.value, ast.Dict):
+                continue
+            values = {v.value for v in keyword.value.values if isinstance(v, ast.Constant)}
+            if len(values) == 1 and str(next(iter(values))).startswith("cuda"):
+                reason = "storages that the dictionary leaves out move too"
+                fix = rewrite("Load everything to the NPU", keyword.value, _to_one_device(str(values.pop())), unsafe_because=reason)
+                yield Hit(keyword.value, "maps saved storages to a CUDA device", fix)
 
     def _memory_texts(self, module: Module) -> Iterator[Hit]:
         """``"CUDA out of memory" in str(error)``: the NPU's text differs."""

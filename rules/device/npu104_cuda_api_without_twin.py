@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from npuport.analysis.cuda_api import Kind, cuda_uses

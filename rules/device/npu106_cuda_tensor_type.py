@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Iterator
@@ -63,7 +65,7 @@ class CudaTensorType(Rule):
             if use.kind is Kind.TENSOR_TYPE:
                 yield self._used(module, use)
         for node in module.index.strings:
-            if _TYPE_NAME.fullmatch(str(node.value)) and not module.knows_npu(node):
+            if str(node.value).startswith("torch.cuda.") and _TYPE_NAME.fullmatch(str(node.value)) and not module.knows_npu(node):
                 yield from self._named(module, node)
 
     def _used(self, module: Module, use: CudaUse) -> Hit:

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Iterator
@@ -67,11 +69,12 @@ class CudaEnvironment(Rule):
         for node in module.index.strings:
             if node.value in twins and not self._ported(module, node):
                 yield from self._named(module, node)
-            elif _SHELL.search(str(node.value)) and self._is_command(module, node):
+            elif "CUDA_" in str(node.value) and _SHELL.search(str(node.value)) and self._is_command(module, node):
                 yield Hit(node, f"sets {_SHELL.search(str(node.value)).group(1)} for a command, which an NPU ignores")  # type: ignore[union-attr]
-        for call in module.index.calls:
-            for keyword in call.keywords:
-                if keyword.arg in twins and not self._ported(module, keyword):
+        for name in twins.keys() & module.index.keywords.keys():
+            for keyword in module.index.keywords[name]:
+                call = module.parent(keyword)
+                if isinstance(call, ast.Call) and not self._ported(module, keyword):
                     yield self._environment_keyword(module, call, keyword)
 
     def _ported(self, module: Module, node: ast.AST) -> bool:

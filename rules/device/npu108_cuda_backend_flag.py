@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -59,7 +61,7 @@ class CudaBackendFlag(Rule):
     name = "cuda-backend-flag"
     topic = "device"
     severity = Severity.NOTE
-    triggers = Triggers(("backends", "set_float32_matmul_precision"))
+    triggers = Triggers(("backends.cu", "backends import", "import backends", "set_float32_matmul_precision"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for reference in module.references:

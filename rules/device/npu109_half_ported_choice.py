@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -47,7 +49,7 @@ class HalfPortedChoice(Rule):
     code = "NPU109"
     name = "half-ported-choice"
     topic = "device"
-    triggers = Triggers(("npu",))
+    triggers = Triggers(("cuda",))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for reference in module.references:

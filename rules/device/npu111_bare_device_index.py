@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -51,7 +53,7 @@ class BareDeviceIndex(Rule):
     code = "NPU111"
     name = "bare-device-index"
     topic = "device"
-    triggers = Triggers(("cuda", ".to(", "device"))
+    triggers = Triggers(("cuda",), patterns=(r"\.to\(\s*\d", r"device\s*[(=]\s*\d"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for use in cuda_uses(module):
@@ -59,25 +61,31 @@ class BareDeviceIndex(Rule):
                 call = module.parent(use.node)
                 assert isinstance(call, ast.Call)
                 yield Hit(call, "a CUDA card's number is used as a device", rewrite("Name the device in full", call, _current))
-        for call in module.index.calls:
-            for value in self._literal_devices(module, call):
-                if not module.knows_npu(value):
-                    message = "a bare number means cuda on older torch; name the device in full"
-                    yield Hit(value, message, rewrite("Name the device in full", value, _literal), Severity.WARNING)
+        for value in self._literal_devices(module):
+            if not module.knows_npu(value):
+                message = "a bare number means cuda on older torch; name the device in full"
+                yield Hit(value, message, rewrite("Name the device in full", value, _literal), Severity.WARNING)
         for choice in module.index.choices:
             if self._chooses_number(module, choice):
                 together = tuple(r.node for r in module.references if r.dotted in AVAILABILITY and choice.test in [*module.ancestors(r.node)])
                 yield Hit(choice.body, "a bare number is chosen as the device", rewrite("Name the device in full", choice.body, _literal), together=together)
 
-    def _literal_devices(self, module: Module, call: ast.Call) -> Iterator[ast.Constant]:
-        dotted = module.resolve(call.func) or ""
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if name == "to" and not dotted and len(call.args) == 1 and _is_number(call.args[0]) and module.uses_torch and not module.is_foreign(call.func):
-            yield call.args[0]  # type: ignore[misc]
-        if dotted == "torch.device" and len(call.args) == 1 and not call.keywords and _is_number(call.args[0]):
-            yield call.args[0]  # type: ignore[misc]
-        if dotted.startswith("torch.") and dotted.rpartition(".")[2] in _FACTORIES:
-            yield from (k.value for k in call.keywords if k.arg == "device" and _is_number(k.value))  # type: ignore[misc]
+    def _literal_devices(self, module: Module) -> Iterator[ast.expr]:
+        """Numbers in ``x.to(0)``, ``torch.device(0)`` and ``device=0`` of torch's own factories."""
+        for attribute in module.index.attributes.get("to", ()):
+            call = module.parent(attribute)
+            if isinstance(call, ast.Call) and call.func is attribute and len(call.args) == 1 and _is_number(call.args[0]):
+                if module.uses_torch and not module.is_foreign(attribute):
+                    yield call.args[0]
+        for reference in module.references:
+            call = module.parent(reference.node)
+            if reference.dotted == "torch.device" and isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords and _is_number(call.args[0]):
+                yield call.args[0]
+        for keyword in module.index.keywords.get("device", ()):
+            call = module.parent(keyword)
+            dotted = (module.resolve(call.func) if isinstance(call, ast.Call) else None) or ""
+            if _is_number(keyword.value) and dotted.startswith("torch.") and dotted.rpartition(".")[2] in _FACTORIES:
+                yield keyword.value
 
     def _chooses_number(self, module: Module, choice: ast.IfExp) -> bool:
         other = choice.orelse

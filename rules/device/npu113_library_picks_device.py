@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -54,7 +56,11 @@ class LibraryPicksDevice(Rule):
     code = "NPU113"
     name = "library-picks-device"
     topic = "device"
-    triggers = Triggers(("stable_baselines3", "sb3_contrib", "skrl"), torch=False)
+    triggers = Triggers(
+        ("import stable_baselines3", "sb3_contrib", "skrl"),
+        (r"stable_baselines3(?:\.(?:a2c|ddpg|dqn|ppo|sac|td3|her)(?:\.\w+)?|\.common\.buffers)?\s+import",),
+        torch=False,
+    )
 
     def check(self, module: Module) -> Iterator[Hit]:
         for call in module.index.calls:

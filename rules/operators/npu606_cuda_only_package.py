@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -21,6 +23,7 @@ _PACKAGES = {
     "cudf": "pandas",
     "cuml": "scikit-learn",
 }
+_ANY = "|".join(_PACKAGES)
 
 
 class CudaOnlyPackage(Rule):
@@ -57,7 +60,7 @@ class CudaOnlyPackage(Rule):
     name = "cuda-only-package"
     topic = "op"
     severity = Severity.ERROR
-    triggers = Triggers(tuple(_PACKAGES))
+    triggers = Triggers(patterns=(rf"import\b[^\n]*\b(?:{_ANY})\b", rf"from\s+(?:{_ANY})\b"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.uses_torch:

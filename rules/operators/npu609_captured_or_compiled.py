@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -6,7 +8,7 @@ from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import rewrite
 from npuport.engine.lazy_libcst import cst
-from npuport.engine.rewriting.names import with_argument
+from npuport.engine.rewriting.names import dotted, with_argument
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -42,7 +44,7 @@ class CapturedOrCompiled(Rule):
     Fix safety
     ----------
     Unsafe: ``disable=True`` changes what runs, although not what it computes. With ``--style portable`` it is
-    ``disable=DEVICE_TYPE == "npu"``. Graphs and scripts are only reported.
+    ``disable=DEVICE_TYPE == "npu"``. Graphs become those of the NPU, unsafe as well; scripts are only reported.
 
     Sources
     -------
@@ -54,12 +56,16 @@ class CapturedOrCompiled(Rule):
     name = "captured-or-compiled"
     topic = "graph"
     severity = Severity.WARNING
-    triggers = Triggers(("compile", "jit", "CUDAGraph", "cuda.graph", "make_graphed_callables", "graph"))
+    triggers = Triggers(("cuda", "transfer_to_npu"), patterns=(r"\.compile\b", r"import\b[^\n]*\bcompile\b"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for use in cuda_uses(module):
             if use.kind is Kind.GRAPH:
-                yield Hit(use.node, f"{use.dotted}: whether graphs may be used in training on an NPU is not settled; run without first")
+                message = f"{use.dotted}: whether graphs may be used in training on an NPU is not settled; run without first"
+                reason = "the vendor's pages disagree on training with graphs"
+                npu = use.twin.npu if use.twin else None
+                fixable = npu is not None and not use.alias
+                yield Hit(use.node, message, rewrite("Capture on the NPU", use.node, _captured(npu), unsafe_because=reason) if npu and fixable else None)
         for reference in module.references:
             if module.knows_npu(reference.node):
                 continue
@@ -83,6 +89,16 @@ class CapturedOrCompiled(Rule):
         if "disable" in keywords or (isinstance(backend, ast.Constant) and backend.value in _RUNNING_BACKENDS):
             return
         yield Hit(call, message, rewrite("Switch it off for the NPU", call, _disabled, unsafe_because="it changes what runs"))
+
+
+def _captured(npu: str):  # type: ignore[no-untyped-def]
+    def transform(node: cst.CSTNode, writer: Writer) -> str:
+        name = dotted(npu, writer)
+        if writer.portable and npu == "torch.npu.NPUGraph":
+            return f'({name} if {writer.helper("DEVICE_TYPE")} == "npu" else {writer.code(node)})'
+        return name
+
+    return transform
 
 
 def _disabled(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -60,7 +62,7 @@ class Fp16Autocast(Rule):
     name = "fp16-autocast"
     topic = "amp"
     severity = Severity.WARNING
-    triggers = Triggers(("autocast", "custom_fwd", "custom_bwd", "amp"))
+    triggers = Triggers(("autocast", "custom_fwd", "custom_bwd"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for reference in module.references:

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -51,7 +53,7 @@ class GradScalerForCuda(Rule):
     name = "grad-scaler"
     topic = "amp"
     severity = Severity.WARNING
-    triggers = Triggers(("GradScaler", "amp"))
+    triggers = Triggers(("GradScaler",))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for reference in module.references:

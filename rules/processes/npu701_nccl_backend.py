@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -55,17 +57,23 @@ class DataParallelOnNpu(Rule):
                 continue
             if reference.dotted in ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel"):
                 reason = "only one card is used, and saved keys lose their module. prefix"
-                fix = rewrite("Drop the wrapper on an NPU", call, _dropped, unsafe_because=reason) if len(call.args) == 1 else None
+                fix = rewrite("Drop the wrapper on an NPU", call, _dropping(module.parent(call)), unsafe_because=reason) if len(call.args) == 1 else None
                 yield Hit(call, "DataParallel is not supported on an NPU; use DistributedDataParallel", fix)
             elif reference.dotted == "torch.nn.parallel.data_parallel":
                 yield Hit(call, "data_parallel is not supported on an NPU; use DistributedDataParallel")
 
 
-def _dropped(node: cst.CSTNode, writer: Writer) -> str:
-    assert isinstance(node, cst.Call)
-    inner = writer.code(node.args[0].value)
-    if not writer.portable:
-        return inner
-    if not isinstance(node.args[0].value, cst.Name | cst.Attribute):
-        inner = f"({inner})"
-    return f'({inner} if {writer.helper("DEVICE_TYPE")} == "npu" else {writer.code(node)})'
+# Around these a conditional expression needs no parentheses.
+_LOOSE = (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword, ast.Call)
+
+
+def _dropping(around: ast.AST | None):  # type: ignore[no-untyped-def]
+    def transform(node: cst.CSTNode, writer: Writer) -> str:
+        assert isinstance(node, cst.Call)
+        inner = writer.code(node.args[0].value)
+        if not writer.portable:
+            return inner
+        choice = f'{inner} if {writer.helper("DEVICE_TYPE")} == "npu" else {writer.code(node)}'
+        return choice if isinstance(around, _LOOSE) else f"({choice})"
+
+    return transform

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Iterator
@@ -54,7 +56,7 @@ class GpuResource(Rule):
     name = "gpu-resource"
     topic = "dist"
     severity = Severity.ERROR
-    triggers = Triggers(("num_gpus", "get_gpu_ids", "GPU", "nvidia-smi", "num-gpus", "pynvml", "gpustat", "nvidia_smi"), torch=False)
+    triggers = Triggers(("num_gpus", "get_gpu_ids", '"GPU"', "'GPU'", "nvidia-smi", "nvml", "gpustat", "nvidia_smi", "GPUtil"), torch=False)
 
     def check(self, module: Module) -> Iterator[Hit]:
         if "ray" in module.libraries:
@@ -63,10 +65,11 @@ class GpuResource(Rule):
             yield from self._nvidia(module)
 
     def _ray(self, module: Module) -> Iterator[Hit]:
+        for keyword in module.index.keywords.get("num_gpus", ()):
+            call = module.parent(keyword)
+            if isinstance(call, ast.Call) and not module.knows_npu(keyword.value):
+                yield Hit(keyword.value, "Ray offers Ascend cards as the resource NPU, not as GPUs", self._resources(call, keyword))
         for call in module.index.calls:
-            for keyword in call.keywords:
-                if keyword.arg == "num_gpus" and not module.knows_npu(keyword.value):
-                    yield Hit(keyword.value, "Ray offers Ascend cards as the resource NPU, not as GPUs", self._resources(call, keyword))
             if (module.resolve(call.func) or "") == "ray.get_gpu_ids" and not module.knows_npu(call):
                 fix = rewrite("Ask for NPU ids", call, _accelerator_ids, unsafe_because="the ids are texts, not numbers")
                 yield Hit(call, "get_gpu_ids() is empty on an Ascend node", fix)
@@ -98,7 +101,7 @@ class GpuResource(Rule):
                 if name.partition(".")[0] in _NVIDIA_PACKAGES:
                     yield Hit(statement, f"{name} asks NVIDIA's driver; torch.npu.mem_get_info() and npu-smi tell of an NPU", severity=Severity.WARNING)
         for node in module.index.strings:
-            command = _COMMAND.search(str(node.value))
+            command = _COMMAND.search(str(node.value)) if "nvidia-smi" in str(node.value) else None
             if command and command.group(2) == "nvidia-smi" and _is_run(module, node) and not module.knows_npu(node):
                 yield Hit(node, "nvidia-smi does not exist on an NPU machine; ask torch.npu.mem_get_info() or npu-smi")
 

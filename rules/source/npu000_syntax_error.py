@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from npuport.engine.finding import Severity
 from npuport.engine.rule import SourceRule, Triggers
 
@@ -36,4 +38,4 @@ class SyntaxErrorRule(SourceRule):
     name = "syntax-error"
     topic = "syntax"
     severity = Severity.ERROR
-    triggers = Triggers(("torch",))
+    triggers = Triggers(())

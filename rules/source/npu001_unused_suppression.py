@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from npuport.engine.finding import Severity
 from npuport.engine.rule import SourceRule, Triggers
 

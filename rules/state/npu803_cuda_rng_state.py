@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import ast
 from collections.abc import Iterator
 
@@ -56,8 +58,9 @@ class CudaRngState(Rule):
             if use.kind is Kind.RANDOM_STATE:
                 keyed = "; the key in the checkpoint stays, it is a file format" if _has_key(module, use.node) else ""
                 yield Hit(use.node, f"{use.dotted} has no generator on an NPU machine{keyed}", self._fix(module, use))
-        for call in module.index.calls:
-            if module.resolve(call.func) in ("torch.random.fork_rng", "torch.fork_rng") and not module.knows_npu(call):
+        for reference in module.references:
+            call = module.parent(reference.node)
+            if reference.dotted in ("torch.random.fork_rng", "torch.fork_rng") and isinstance(call, ast.Call) and not module.knows_npu(call):
                 keywords = [keyword.arg for keyword in call.keywords]
                 if "device_type" not in keywords and None not in keywords and len(call.args) < 5:
                     yield Hit(call, "fork_rng() forks CUDA's generators, not the NPU's", rewrite("Fork the NPU's", call, _device_type))

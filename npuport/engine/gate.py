@@ -1,0 +1,42 @@
+"""The bytes gate: which rules can have something to say about a file, asked before it is parsed.
+
+Made from the rules' triggers. Each text is searched once a file, however many rules ask for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from npuport.engine.rule import Rule
+
+
+class Gate:
+    """The triggers of a set of rules."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._anywhere = _with_parts(rule for rule in rules if not rule.triggers.torch)
+        self._in_torch = _with_parts(rules)
+        self._patterns = {rule.code: [re.compile(p.encode()) for p in rule.triggers.patterns] for rule in rules}
+        self._wanted = {rule.code: frozenset(text.encode() for text in rule.triggers.texts) for rule in rules}
+
+    def rules_for(self, data: bytes) -> list[Rule]:
+        """The rules whose triggers are in ``data``."""
+        torch = b"torch" in data
+        present: set[bytes] = set()
+        for text, part in self._in_torch if torch else self._anywhere:
+            if (part is None or part in present) and text in data:
+                present.add(text)
+        return [
+            rule
+            for rule in self._rules
+            if (torch or not rule.triggers.torch)
+            and (not present.isdisjoint(self._wanted[rule.code]) or any(p.search(data) for p in self._patterns[rule.code]))
+        ]
+
+
+def _with_parts(rules: Iterable[Rule]) -> list[tuple[bytes, bytes | None]]:
+    """The texts, short ones first, each with a shorter text inside it: where that is absent, so is the longer."""
+    texts = sorted({text.encode() for rule in rules for text in rule.triggers.texts}, key=lambda text: (len(text), text))
+    return [(text, next((part for part in texts if part != text and part in text), None)) for text in texts]
