@@ -80,6 +80,7 @@ def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Ed
         raise NotFixable("its place inside an f-string is not known")
     result = change.transform(_parse(change.node, before), writer)
     after = result if isinstance(result, str) else _code_of(result)
+    after = _in_format_string(module, change.node, before, after)
     after = after.replace("\n", module.source.line_end) if "\n" in after and "\r" not in after else after
     if isinstance(change.node, ast.stmt):
         after = after.rstrip("\r\n")
@@ -87,6 +88,21 @@ def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Ed
             return _removal(module, change.node, before), False
     lost = Counter(_COMMENT.findall(before)) - Counter(_COMMENT.findall(after)) if "#" in before else Counter()
     return _trimmed(start, before, after), bool(lost)
+
+
+def _in_format_string(module: Module, node: ast.AST, before: str, after: str) -> str:
+    """``after`` with quotes that an f-string around ``node`` allows; before Python 3.12 its own are not among them."""
+    around = next((a for a in module.ancestors(node) if isinstance(a, ast.JoinedStr)), None)
+    if around is None:
+        return after
+    opening = re.match(r"[A-Za-z]*(\"\"\"|'''|\"|')", module.text_of(around))
+    quote = opening.group(1)[0] if opening else '"'
+    if after.count(quote) <= before.count(quote):
+        return after
+    other = "'" if quote == '"' else '"'
+    if other in after:
+        raise NotFixable("no quotes are left inside the f-string")
+    return after.replace(quote, other)
 
 
 def _removal(module: Module, statement: ast.stmt, before: str) -> Edit:

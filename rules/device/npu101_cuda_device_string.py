@@ -76,7 +76,7 @@ class CudaDeviceString(Rule):
             fix = rewrite("Accept the NPU", site.node, accepted_values("cuda", "npu"))
             return Hit(site.node, f"{text} is accepted as a device, the NPU is not{likely}", fix, evidence=evidence)
         if site.role is Role.QUESTION:
-            return Hit(site.node, f"asks for {text}, which is never true on an NPU{likely}", self._asked(module, site), evidence=evidence)
+            return Hit(site.node, f"compares a device with {text}, which an NPU never is{likely}", self._asked(module, site), evidence=evidence)
         fix = rewrite("Name the NPU", site.node, device_value)
         message = f"{text} names a CUDA device, an NPU machine has none{likely}"
         return Hit(site.anchor, message, fix, evidence=evidence, together=together)

@@ -83,7 +83,9 @@ class CudaMethod(Rule):
             return Hit(call, "loads a checkpoint to a CUDA device", fix)
         fix = rewrite("Move it to the NPU", call, self._to_npu(_takes_index(module, call)))
         own = sorted(module.project.classes_with_cuda)
-        message = f"{module.text_of(attribute).splitlines()[-1].strip()}() needs CUDA, which an NPU machine has not"
+        receiver = module.text_of(attribute.value)
+        shown = receiver if "\n" not in receiver and len(receiver) <= 40 else "(...)"
+        message = f"{shown}.cuda() needs CUDA, which an NPU machine has not"
         evidence: tuple[str, ...] = ()
         if not _known(module, attribute.value):
             evidence = ("the receiver's kind is not known; tensors and modules have this method",)

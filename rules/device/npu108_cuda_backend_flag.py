@@ -69,7 +69,8 @@ class CudaBackendFlag(Rule):
                 continue
             parent = module.parent(reference.node)
             if isinstance(parent, ast.Assign) and reference.node in parent.targets:
-                if _HF32.get(reference.dotted, "-") not in module.source.text:
+                npu = _HF32.get(reference.dotted)
+                if npu is None or npu not in module.source.text:
                     yield self._hit(reference, self._fix(module, parent, reference.dotted))
             elif isinstance(parent, ast.Call) and parent.func is reference.node:
                 yield self._hit(reference, None)

@@ -67,7 +67,8 @@ class GpuResource(Rule):
     def _ray(self, module: Module) -> Iterator[Hit]:
         for keyword in module.index.keywords.get("num_gpus", ()):
             call = module.parent(keyword)
-            if isinstance(call, ast.Call) and not module.knows_npu(keyword.value):
+            asks = not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)  # num_gpus=0 asks for none
+            if isinstance(call, ast.Call) and asks and not module.knows_npu(keyword.value):
                 yield Hit(keyword.value, "Ray offers Ascend cards as the resource NPU, not as GPUs", self._resources(call, keyword))
         for call in module.index.calls:
             if (module.resolve(call.func) or "") == "ray.get_gpu_ids" and not module.knows_npu(call):
