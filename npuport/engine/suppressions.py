@@ -59,7 +59,7 @@ class Suppression:
     def unused(self, is_on: Callable[[str], bool]) -> tuple[str, ...]:
         """The words that suppressed nothing although their rules ran; ``("*",)`` for the whole comment."""
         if not self.words:
-            return () if self.used else ("*",)
+            return ("*",) if not self.used and is_on("") else ()
         return tuple(word for word in self.words if word not in self.used and is_on(word))
 
 
