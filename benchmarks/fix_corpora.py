@@ -51,8 +51,13 @@ def examine(folder: Path, style: str, *, unsafe: bool) -> list[str]:
         if fixed.text == source.text:
             continue
         counts["changed"] += 1
-        faults += (f"{file.path}: {fault}" for fault in _faults(checker, source.text, fixed.text, facts, source, unsafe))
-    print(f"{folder.name} {style}{' unsafe' if unsafe else ''}: " + ", ".join(f"{counts[k]} {k}" for k in ("files", "findings", "changed", "left")))
+        faults += (
+            f"{file.path}: {fault}" for fault in _faults(checker, source.text, fixed.text, facts, source, unsafe)
+        )
+    print(
+        f"{folder.name} {style}{' unsafe' if unsafe else ''}: "
+        + ", ".join(f"{counts[k]} {k}" for k in ("files", "findings", "changed", "left"))
+    )
     return faults
 
 

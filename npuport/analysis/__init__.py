@@ -4,7 +4,10 @@
 - ``names``           what a name stands for: imports, aliases, local rebinding
 - ``module``          one file with all of this, as rules see it
 - ``vocabulary``      the words of the field: device-like names, libraries that are not torch
+- ``device_evidence`` what speaks for a value being a device
 - ``device_strings``  whether a string such as ``"cuda:0"`` is a device, text, or something else
-- ``branches``        choices between devices, and code that already knows an NPU
+- ``branches``        code that already knows an NPU, and what a test guards
+- ``choices``         the halves of a choice between devices
+- ``cuda_api``        what kind of name a use of torch.cuda is
 - ``project``         what one file may need to know of the others
 """

@@ -12,7 +12,23 @@ from npuport.sources.text import SourceText
 
 # "npu" as a word part: has_npu, torch_npu, "npu:0", isNPU; not "input", "npucard" is fine.
 _NPU = re.compile(r"(?<![A-Za-z])npu|NPU|hccl|HCCL|ASCEND_|[a-z]Npu|is_ascend|ascend_")
-_NPU_TEXTS = (" npu", '"npu', "'npu", ".npu", "_npu", "(npu", "[npu", "=npu", ",npu", "NPU", "Npu", "hccl", "HCCL", "ASCEND_", "ascend")
+_NPU_TEXTS = (
+    " npu",
+    '"npu',
+    "'npu",
+    ".npu",
+    "_npu",
+    "(npu",
+    "[npu",
+    "=npu",
+    ",npu",
+    "NPU",
+    "Npu",
+    "hccl",
+    "HCCL",
+    "ASCEND_",
+    "ascend",
+)
 _CUDA = re.compile(r"cuda|CUDA|gpu|GPU|nccl|xpu|mps|device|accelerator")
 
 # What only CUDA has: a test that guards one of these must not come true on an NPU unseen.
@@ -101,7 +117,9 @@ class Branches:
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or):
             return any(self.mentions_npu(value) for value in parent.values if value is not child)
         if isinstance(parent, ast.Tuple | ast.List | ast.Set):
-            return any(self.mentions_npu(item) for item in parent.elts if item is not child and _is_device_literal(item))
+            return any(
+                self.mentions_npu(item) for item in parent.elts if item is not child and _is_device_literal(item)
+            )
         if isinstance(parent, ast.Dict):
             keys = [key.value for key in parent.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
             return any(_NPU.search(key) for key in keys) and any(_CUDA.search(key) for key in keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from npuport.analysis.device_strings import Role, device_strings
-from npuport.analysis.module import Module
+from npuport.analysis.module import Module, Reference
 
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.is_initialized")
 
@@ -29,7 +29,7 @@ def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
         if site.role is not Role.VALUE:
             continue
         for test in _tests_around(module, site.node):
-            asked = [r.node for r in module.references if r.dotted in AVAILABILITY and _inside(module, r.node, test)]
+            asked: list[ast.AST] = [r.node for r in _availability_tests(module) if _inside(module, r.node, test)]
             for name in ast.walk(test):
                 if isinstance(name, ast.Name | ast.Attribute):
                     asked += tests_by_flag.get(name.id if isinstance(name, ast.Name) else name.attr, [])
@@ -39,14 +39,20 @@ def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
     return {node: tuple(others) for node, others in groups.items()}
 
 
+def _availability_tests(module: Module) -> list[Reference]:
+    return [reference for reference in module.references if reference.dotted in AVAILABILITY]
+
+
 def _flags(module: Module) -> dict[str, list[ast.AST]]:
     """Names that hold the answer of an availability test, with the references that ask."""
     flags: dict[str, list[ast.AST]] = {}
-    for reference in module.references:
-        if reference.dotted not in AVAILABILITY:
-            continue
+    for reference in _availability_tests(module):
         statement = module.statement(reference.node)
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and not isinstance(statement.value, ast.IfExp):
+        if (
+            isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and not isinstance(statement.value, ast.IfExp)
+        ):
             target = statement.targets[0]
             if isinstance(target, ast.Name | ast.Attribute):
                 flags.setdefault(target.id if isinstance(target, ast.Name) else target.attr, []).append(reference.node)

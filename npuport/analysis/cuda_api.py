@@ -130,7 +130,11 @@ def is_only_a_device(module: Module, value: ast.expr) -> bool:
     scope = module.names.scope_of(target)
     if len(module.index.bindings.get(scope, {}).get(target.id, [])) != 1:
         return False
-    uses = [use for use in module.index.names.get(target.id, ()) if module.names.bindings(use.id, use)[:1] and module.names.scope_of(use) is scope]
+    uses = [
+        use
+        for use in module.index.names.get(target.id, ())
+        if module.names.bindings(use.id, use)[:1] and module.names.scope_of(use) is scope
+    ]
     return bool(uses) and all(_is_device_position(module, use) for use in uses)
 
 

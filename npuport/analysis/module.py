@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
@@ -128,7 +128,9 @@ class Module:
     @cached_property
     def imported(self) -> frozenset[str]:
         """Dotted names of everything that is imported anywhere in the file, star imports as their module."""
-        names = {b.imported for scope in self.index.bindings.values() for bs in scope.values() for b in bs if b.imported}
+        names = {
+            b.imported for scope in self.index.bindings.values() for bs in scope.values() for b in bs if b.imported
+        }
         names.update(self.index.star_imports)
         for node in self.index.imports:
             if isinstance(node, ast.Import):
@@ -182,7 +184,12 @@ class Module:
     @cached_property
     def references(self) -> list[Reference]:
         """Uses of names that stand for torch or for something below it, in source order."""
-        found = [ref for name in self._torch_names for node in self.index.names.get(name, ()) if (ref := self._reference(node))]
+        found = [
+            ref
+            for name in self._torch_names
+            for node in self.index.names.get(name, ())
+            if (ref := self._reference(node))
+        ]
         for call in self.index.calls:
             if isinstance(call.func, ast.Name) and call.func.id == "getattr" and (ref := self._reference(call)):
                 found.append(ref)

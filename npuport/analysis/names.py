@@ -119,7 +119,9 @@ class Names:
             return None
         if isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) >= 2:
             base = self.resolve(call.args[0])
-            return f"{base}.{texts[0]}" if base and call.args[1] is not call.args[0] and texts[0].isidentifier() else None
+            return (
+                f"{base}.{texts[0]}" if base and call.args[1] is not call.args[0] and texts[0].isidentifier() else None
+            )
         if self.resolve(call.func) in ("importlib.import_module", "__import__"):
             return texts[0]
         return None
@@ -128,7 +130,9 @@ class Names:
 def _evaluated_outside(scope: Scope, child: ast.AST) -> bool:
     if isinstance(scope, FUNCTIONS):
         # The arguments node carries defaults and annotations; parameters bind inside all the same.
-        return child is scope.args or (not isinstance(scope, ast.Lambda) and child is not scope and child not in scope.body)
+        return child is scope.args or (
+            not isinstance(scope, ast.Lambda) and child is not scope and child not in scope.body
+        )
     if isinstance(scope, ast.ClassDef):
         return child not in scope.body
     return False

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from npuport.analysis.module import ProjectFacts
 
-_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\r\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE)
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\r\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
 _CUDA_METHOD = re.compile(rb"^[ \t]+def[ \t]+cuda[ \t]*\(", re.MULTILINE)
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(\([^)]*\))?[ \t]*:", re.MULTILINE)
 _TORCH_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)

@@ -19,9 +19,21 @@ SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Cla
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 # Fields that hold texts, numbers, contexts or operators: nothing to walk into.
-_LEAVES = {"ctx", "op", "ops", "type_comment", "type_ignores", "kind", "simple", "level", "conversion", "id", "attr", "arg",
-           "module", "is_async", "lineno", "tag"}  # fmt: skip
-_WITHOUT_CHILDREN = (ast.Constant, ast.Name, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue)
+_LEAVES = {
+    "ctx", "op", "ops", "type_comment", "type_ignores", "kind", "simple", "level", "conversion", "id", "attr", "arg",
+    "module", "is_async", "lineno", "tag",
+}  # fmt: skip
+_WITHOUT_CHILDREN = (
+    ast.Constant,
+    ast.Name,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Global,
+    ast.Nonlocal,
+    ast.Pass,
+    ast.Break,
+    ast.Continue,
+)
 
 
 def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
@@ -89,9 +101,9 @@ def index_syntax(tree: ast.Module) -> SyntaxIndex:
         except KeyError:
             fields = fields_of[kind] = _child_fields(kind)
         for field_name in fields:
-            value = getattr(node, field_name, None)
+            value: Any = getattr(node, field_name, None)
             for child in value if type(value) is list else (value,):
-                child_kind = type(child)
+                child_kind: Any = type(child)
                 # Names and constants are more than half of all nodes: no detour over the stack, no call.
                 if child_kind is name_kind:
                     parents[child] = node

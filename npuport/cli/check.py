@@ -19,9 +19,24 @@ from npuport.reports import FORMATS, Report, report_in
 
 @click.command("check", short_help="What will break, be wrong or be slow, line by line.")
 @shared_options
-@click.option("--output-format", "output_format", type=click.Choice(FORMATS), default="full", show_default=True, help="How findings are printed.")
+@click.option(
+    "--output-format",
+    "output_format",
+    type=click.Choice(FORMATS),
+    default="full",
+    show_default=True,
+    help="How findings are printed.",
+)
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
-@click.option("--add-ignores", "add_ignores_reason", is_flag=False, flag_value="", default=None, metavar="[REASON]", help="Write a suppressing comment on every line with a finding.")
+@click.option(
+    "--add-ignores",
+    "add_ignores_reason",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[REASON]",
+    help="Write a suppressing comment on every line with a finding.",
+)
 def command(output_format: str, statistics: bool, add_ignores_reason: str | None, **options: Any) -> int:
     """Report what will break, be wrong or be slow on an NPU.
 
@@ -73,5 +88,3 @@ def _add_ignores(findings: list[Finding], reason: str, *, quiet: bool) -> int:
     if not quiet:
         click.echo(f"{written} findings suppressed")
     return 2 if faults else 0
-
-

@@ -36,12 +36,17 @@ class _Commands(click.Group):
         command: click.Command = importlib.import_module(_COMMANDS[cmd_name]).command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
             import difflib
 
             near = difflib.get_close_matches(args[0], _COMMANDS, 1)
-            raise UsageError(f"no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else "; `npuport --help` lists them"))
+            raise UsageError(
+                f"no command {args[0]!r}"
+                + (f"; did you mean {near[0]!r}?" if near else "; `npuport --help` lists them")
+            )
         return super().resolve_command(ctx, args)
 
 

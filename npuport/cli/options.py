@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from npuport.engine.checking import Checker
-from npuport.engine.registry import rules_of, selected_codes
-from npuport.engine.registry import all_rules as all_rules
+from npuport.engine.registry import all_rules, rules_of, selected_codes
 from npuport.facts.releases import is_release
 from npuport.sources.discovery import discover
 from npuport.sources.errors import UsageError
@@ -25,25 +24,35 @@ def _words(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     return tuple(word.strip() for item in value for word in item.split(",") if word.strip())
 
 
+def _words_option(name: str, metavar: str, text: str) -> Callable[[Command], Command]:
+    return click.option(name, multiple=True, callback=_words, metavar=metavar, help=text)
+
+
+_PATH = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, dir_okay=False)
 _SHARED = (
-    click.argument("paths", nargs=-1, type=click.Path(path_type=Path)),
-    click.option("--select", multiple=True, callback=_words, metavar="WORDS", help="Rules to run: codes, prefixes (NPU1), names, topics, ALL."),
-    click.option("--extend-select", multiple=True, callback=_words, metavar="WORDS", help="Rules to run as well."),
-    click.option("--ignore", multiple=True, callback=_words, metavar="WORDS", help="Rules not to run."),
-    click.option("--exclude", multiple=True, callback=_words, metavar="PATTERNS", help="Replace the default list of folders that are left out."),
-    click.option("--extend-exclude", multiple=True, callback=_words, metavar="PATTERNS", help="Leave out these as well (git-ignore syntax)."),
+    click.argument("paths", nargs=-1, type=_PATH),
+    _words_option("--select", "WORDS", "Rules to run: codes, prefixes (NPU1), names, topics, ALL."),
+    _words_option("--extend-select", "WORDS", "Rules to run as well."),
+    _words_option("--ignore", "WORDS", "Rules not to run."),
+    _words_option("--exclude", "PATTERNS", "Replace the default list of folders that are left out."),
+    _words_option("--extend-exclude", "PATTERNS", "Leave out these as well (git-ignore syntax)."),
     click.option("--force-exclude", is_flag=True, help="Leave out excluded files also when they are named."),
-    click.option("--style", type=click.Choice(STYLES), help="What fixes write: npu, or portable code that still runs on CUDA and CPU."),
+    click.option(
+        "--style", type=click.Choice(STYLES), help="What fixes write: npu, or code that also runs on CUDA and CPU."
+    ),
     click.option("--target", "target_torch_npu", metavar="VERSION", help="The torch_npu release to port to."),
-    click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="A pyproject.toml to read instead of the nearest."),
-    click.option("--fail-level", type=click.Choice(FAIL_LEVELS), help="Lowest severity that makes the exit status 1 (default: warning)."),
+    click.option("--config", type=_FILE, help="A pyproject.toml to read instead of the nearest."),
+    click.option(
+        "--fail-level", type=click.Choice(FAIL_LEVELS), help="Lowest severity that gives exit status 1 [warning]."
+    ),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found."),
     click.option("--no-cache", is_flag=True, help="Neither read nor write .npuport_cache/."),
-    click.option("--no-gate", is_flag=True, help="Look into every file, also where no rule can apply (for testing the gate)."),
-    click.option("--stdin-filename", type=click.Path(path_type=Path), help="The name that standard input ('-') goes by."),
+    click.option("--no-gate", is_flag=True, help="Look into every file, also where no rule can apply."),
+    click.option("--stdin-filename", type=_PATH, help="The name that standard input ('-') goes by."),
     click.option("-q", "--quiet", is_flag=True, help="Only findings: no summary, no progress, no hints."),
     click.option("--show-settings", is_flag=True, help="Print the settings that hold here, and exit."),
-)  # fmt: skip
+)
 
 
 def shared_options(command: Command) -> Command:
@@ -74,7 +83,9 @@ class Job:
     def files(self) -> list[Path]:
         """The files to read."""
         settings = self.settings
-        return discover(self.paths, settings.exclude + settings.extend_exclude, settings.root, force_exclude=self.force_exclude)
+        return discover(
+            self.paths, settings.exclude + settings.extend_exclude, settings.root, force_exclude=self.force_exclude
+        )
 
     def checker(self, *, with_edits: bool) -> Checker:
         """The rules and options of this job."""
@@ -126,10 +137,21 @@ def show(settings: Settings) -> str:
     import json
 
     lines = [f"# from {settings.file or 'the defaults'}", "[tool.npuport]"]
-    for key in ("select", "extend_select", "ignore", "exclude", "extend_exclude", "style", "target_torch_npu", "fail_level"):
+    for key in (
+        "select",
+        "extend_select",
+        "ignore",
+        "exclude",
+        "extend_exclude",
+        "style",
+        "target_torch_npu",
+        "fail_level",
+    ):
         value = getattr(settings, key)
         lines.append(f"{key.replace('_', '-')} = {json.dumps(list(value) if isinstance(value, tuple) else value)}")
     if settings.per_file_ignores:
         lines.append("[tool.npuport.per-file-ignores]")
-        lines += (f"{json.dumps(pattern)} = {json.dumps(list(codes))}" for pattern, codes in settings.per_file_ignores.items())
+        lines += (
+            f"{json.dumps(pattern)} = {json.dumps(list(codes))}" for pattern, codes in settings.per_file_ignores.items()
+        )
     return "\n".join(lines)

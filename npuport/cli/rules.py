@@ -18,7 +18,7 @@ def command(words: tuple[str, ...], output_format: str) -> int:
     if output_format == "json":
         import json
 
-        click.echo(json.dumps([row for row in rows(rules)], indent=2))
+        click.echo(json.dumps(list(rows(rules)), indent=2))
     else:
         click.echo(table(rules, markdown=output_format == "markdown"))
     return 0

@@ -73,7 +73,9 @@ class Cache:
         entry["facts"] = facts_as_data(facts)
         self._changed = True
 
-    def store_findings(self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding], *, asks_for_importers: bool) -> None:
+    def store_findings(
+        self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding], *, asks_for_importers: bool
+    ) -> None:
         """Remember what was found in a file."""
         entry["project"] = project_key(project)
         entry["asks"] = asks_for_importers

@@ -120,7 +120,18 @@ def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list
     if rule is None or rule.code not in checker.reported:
         return []
     place = Location(error.row, error.column)
-    return [Finding(rule.code, rule.name, f"{error.fault}; the file was not checked", filename, place, place, rule.severity, rule.topic)]
+    return [
+        Finding(
+            rule.code,
+            rule.name,
+            f"{error.fault}; the file was not checked",
+            filename,
+            place,
+            place,
+            rule.severity,
+            rule.topic,
+        )
+    ]
 
 
 def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
@@ -198,7 +209,9 @@ def _render_into(checker: Checker, checked: Checked, position: int, finding: Fin
         checked.findings[position] = replace(finding, fix=None)
         return
     if rendered.loses_comment and proposed.applicability is Applicability.SAFE:
-        proposed = replace(proposed, applicability=Applicability.UNSAFE, message=f"{proposed.message} (unsafe: loses a comment)")
+        proposed = replace(
+            proposed, applicability=Applicability.UNSAFE, message=f"{proposed.message} (unsafe: loses a comment)"
+        )
     text_edits = tuple(_text_edit(module.source, edit) for edit in edits)
     checked.findings[position] = replace(finding, fix=replace(proposed, edits=text_edits))
     checked.changes[position] = rendered
@@ -215,7 +228,9 @@ def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
     needs = list(dict.fromkeys(need for fix in fixes for need in fix.needs))
     if needs:
         end = len(module.source.text)
-        edits.update(plan(module, needs, min((fix.first_use for fix in fixes if fix.first_use is not None), default=end)))
+        edits.update(
+            plan(module, needs, min((fix.first_use for fix in fixes if fix.first_use is not None), default=end))
+        )
     return sorted(edits)
 
 
@@ -224,7 +239,8 @@ def _text_edit(source: SourceText, edit: Edit) -> TextEdit:
 
 
 def _suppressed(suppressions: list[Suppression], finding: Finding) -> bool:
-    return any([suppression.covers(finding) for suppression in suppressions])
+    covering = [suppression.covers(finding) for suppression in suppressions]  # all are asked: each notes its use
+    return any(covering)
 
 
 def _report_unused(

@@ -88,19 +88,23 @@ class Finding:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Finding:
         """The finding that ``as_dict`` wrote."""
-        fix = data["fix"]
-        return cls(**{
+        values = {
             **data,
             "location": Location(**data["location"]),
             "end_location": Location(**data["end_location"]),
             "severity": Severity(data["severity"]),
             "evidence": tuple(data["evidence"]),
-            "fix": fix and ProposedFix(Applicability(fix["applicability"]), fix["message"], tuple(_edit(e) for e in fix["edits"])),
-        })  # fmt: skip
+            "fix": data["fix"] and _fix(data["fix"]),
+        }
+        return cls(**values)
 
     def at(self, filename: str) -> Finding:
         """The same finding under another file name."""
         return replace(self, filename=filename)
+
+
+def _fix(data: dict[str, Any]) -> ProposedFix:
+    return ProposedFix(Applicability(data["applicability"]), data["message"], tuple(map(_edit, data["edits"])))
 
 
 def _edit(data: dict[str, Any]) -> TextEdit:

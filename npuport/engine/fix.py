@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
     from npuport.engine.writer import Writer
 
-# Gets the libcst node of the rewritten code and the writer of the style; gives its replacement, as a node
-# or as source text.
-Transform: TypeAlias = "Callable[[cst.CSTNode, Writer], cst.CSTNode | str]"
+    # Gets the libcst node of the rewritten code and the writer of the style; gives its replacement, as a node
+    # or as source text.
+    Transform: TypeAlias = Callable[[cst.CSTNode, Writer], cst.CSTNode | str]
+else:
+    Transform: TypeAlias = Callable
 
 
 class NotFixable(Exception):

@@ -32,11 +32,16 @@ class Gate:
             rule
             for rule in self._rules
             if (torch or not rule.triggers.torch)
-            and (not present.isdisjoint(self._wanted[rule.code]) or any(p.search(data) for p in self._patterns[rule.code]))
+            and (
+                not present.isdisjoint(self._wanted[rule.code])
+                or any(p.search(data) for p in self._patterns[rule.code])
+            )
         ]
 
 
 def _with_parts(rules: Iterable[Rule]) -> list[tuple[bytes, bytes | None]]:
     """The texts, short ones first, each with a shorter text inside it: where that is absent, so is the longer."""
-    texts = sorted({text.encode() for rule in rules for text in rule.triggers.texts}, key=lambda text: (len(text), text))
+    texts = sorted(
+        {text.encode() for rule in rules for text in rule.triggers.texts}, key=lambda text: (len(text), text)
+    )
     return [(text, next((part for part in texts if part != text and part in text), None)) for text in texts]

@@ -47,8 +47,13 @@ def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
 def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edit]:
     lines: list[str] = []
     names = {need.name for need in needs}
-    torch = next((name for name, bs in module.index.bindings[module.tree].items() if any(b.imported == "torch" for b in bs)), None)
-    helpers_missing = [name for name in ("DEVICE_TYPE", "device_module") if name in names and helper_definition(module, name) is None]
+    torch = next(
+        (name for name, bs in module.index.bindings[module.tree].items() if any(b.imported == "torch" for b in bs)),
+        None,
+    )
+    helpers_missing = [
+        name for name in ("DEVICE_TYPE", "device_module") if name in names and helper_definition(module, name) is None
+    ]
     aliases = [need.line for need in needs if need.line]
     if torch is None and ("torch" in names or helpers_missing):
         lines.append("import torch")
@@ -56,7 +61,7 @@ def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edi
     if "DEVICE_TYPE" in helpers_missing:
         lines.append(f'{free_name(module, "DEVICE_TYPE")} = "npu" if {_PROBE.format(torch=torch)} else "cuda"')
     if "device_module" in helpers_missing:
-        lines.append(f'{free_name(module, "device_module")} = getattr({torch}, {free_name(module, "DEVICE_TYPE")})')
+        lines.append(f"{free_name(module, 'device_module')} = getattr({torch}, {free_name(module, 'DEVICE_TYPE')})")
     lines += aliases
     if not lines:
         return []
@@ -67,7 +72,10 @@ def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edi
 
 
 def _is_helper(module: Module, statement: ast.stmt | None) -> bool:
-    return statement is not None and statement in (helper_definition(module, "DEVICE_TYPE"), helper_definition(module, "device_module"))
+    return statement is not None and statement in (
+        helper_definition(module, "DEVICE_TYPE"),
+        helper_definition(module, "device_module"),
+    )
 
 
 def _plan_in_function(module: Module, scope: ast.AST, names: list[str]) -> list[Edit]:
@@ -94,7 +102,9 @@ def _plan_in_function(module: Module, scope: ast.AST, names: list[str]) -> list[
 
 def _torch_import(module: Module) -> ast.stmt | None:
     """The module-level import of torch that others follow: ``import torch`` itself, else the last of its parts."""
-    found = [node for node in module.index.imports if _imports_torch(node) and module.names.scope_of(node) is module.tree]
+    found = [
+        node for node in module.index.imports if _imports_torch(node) and module.names.scope_of(node) is module.tree
+    ]
     found = [node for node in found if not _type_checking_only(module, node)]
     whole = [node for node in found if isinstance(node, ast.Import) and any(a.name == "torch" for a in node.names)]
     return min(whole, key=lambda n: n.lineno) if whole else max(found, key=lambda n: n.lineno, default=None)
@@ -123,20 +133,25 @@ def _helper_anchor(module: Module, first_use: int) -> ast.stmt | None:
     body = module.tree.body
     usable = [s for s in body if module.branches.span(s)[1] <= first_use]
     torch_import = _torch_import(module)
-    top = next((s for s in body if torch_import is not None and (s is torch_import or torch_import in ast.walk(s))), None)
+    top = next(
+        (s for s in body if torch_import is not None and (s is torch_import or torch_import in ast.walk(s))), None
+    )
     if top is not None and (top not in usable or isinstance(top, ast.Try | ast.If)):
         raise NotFixable("torch is imported conditionally, or below the code that needs it")
     anchor = top
     for statement in usable:
-        if _is_import_block(statement) or _is_helper(module, statement):
-            anchor = statement if anchor is None or statement.lineno > anchor.lineno else anchor
-        elif _chooses_cards(module, statement) and (top is None or statement.lineno > top.lineno):
-            anchor = statement if anchor is None or statement.lineno > anchor.lineno else anchor
-        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.With):
+        helps = _is_import_block(statement) or _is_helper(module, statement) or _chooses_cards(module, statement)
+        if helps and (anchor is None or statement.lineno > anchor.lineno):
+            anchor = statement
+        elif isinstance(statement, _DEFINITIONS):
             break
     if anchor is None and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         anchor = body[0]  # the docstring
     return anchor
+
+
+# Helper names stand above these, where a reader looks for them.
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.With)
 
 
 def _is_import_block(statement: ast.stmt) -> bool:

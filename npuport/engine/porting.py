@@ -10,7 +10,7 @@ from npuport.engine.checking import unreadable
 from npuport.engine.files import ChangedMeanwhile, write_atomically
 from npuport.engine.finding import Finding
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import Program
+from npuport.engine.program import Program, SourceFile
 from npuport.sources.errors import UnreadableSource
 
 
@@ -54,15 +54,14 @@ def port(program: Program, *, unsafe: bool, write: bool, progress: Callable[[int
     outcome = Outcome()
     try:
         for done, file in enumerate(program.files, start=1):
-            _port_file(program, done - 1, outcome, unsafe=unsafe, write=write)
+            _port_file(program, file, outcome, unsafe=unsafe, write=write)
             progress(done, len(program.files))
     except KeyboardInterrupt:
         outcome.interrupted = True
     return outcome
 
 
-def _port_file(program: Program, position: int, outcome: Outcome, *, unsafe: bool, write: bool) -> None:
-    file = program.files[position]
+def _port_file(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool, write: bool) -> None:
     try:
         if file.data is not None and not file.named and not program.checker.rules_for(file.data):
             return
@@ -70,7 +69,9 @@ def _port_file(program: Program, position: int, outcome: Outcome, *, unsafe: boo
     except UnreadableSource as error:
         outcome.remaining += unreadable(program.checker, str(file.path), error)
         return
-    fixed = fix_source(program.checker, source, program.facts_of(file.path), unsafe=unsafe, ignored=program.ignored(file.path))
+    fixed = fix_source(
+        program.checker, source, program.facts_of(file.path), unsafe=unsafe, ignored=program.ignored(file.path)
+    )
     if fixed.fault:
         outcome.faults.append(f"{file.path}: left as it was: {fixed.fault}")
     elif fixed.text != source.text and not source.round_trips:

@@ -64,11 +64,21 @@ class Job:
 class Program:
     """The files of one run and what they know of each other."""
 
-    def __init__(self, files: Iterable[Path], settings: Settings, checker: Checker, *, use_cache: bool, named: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        files: Iterable[Path],
+        settings: Settings,
+        checker: Checker,
+        *,
+        use_cache: bool,
+        named: Iterable[Path] = (),
+    ) -> None:
         self.settings = settings
         self.checker = checker
         self._ignores = _PerFileIgnores(settings)
-        self._cache = Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
+        self._cache = (
+            Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
+        )
         self._named = frozenset(named)
         self.files = [self._load(path) for path in files]
         if any(self._asks_for_importers(file) for file in self.files):
@@ -147,7 +157,11 @@ class Program:
         findings: list[Finding] = []
         waiting: list[SourceFile] = []
         for file in self.files:
-            known = cached_findings(file.entry, self.facts_of(file.path)) if file.entry is not None and file.fault is None else None
+            known = (
+                cached_findings(file.entry, self.facts_of(file.path))
+                if file.entry is not None and file.fault is None
+                else None
+            )
             if known is not None:
                 findings += (finding.at(str(file.path)) for finding in known)
             elif file.fault is not None:

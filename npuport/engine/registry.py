@@ -38,7 +38,9 @@ def all_rules() -> tuple[Rule, ...]:
             if not _CODE.fullmatch(kind.code):
                 raise UsageError(f"rule pack {entry.name!r}: {kind.__name__} has the malformed code {kind.code!r}")
             if kind.code in rules and type(rules[kind.code]) is not kind:
-                raise UsageError(f"rule pack {entry.name!r}: the code {kind.code} is taken by {type(rules[kind.code]).__module__}")
+                raise UsageError(
+                    f"rule pack {entry.name!r}: the code {kind.code} is taken by {type(rules[kind.code]).__module__}"
+                )
             rules[kind.code] = kind()
     return tuple(rules[code] for code in sorted(rules))
 
@@ -46,10 +48,18 @@ def all_rules() -> tuple[Rule, ...]:
 def _rule_classes(package: ModuleType) -> Iterable[type[Rule]]:
     modules = [package]
     if hasattr(package, "__path__"):
-        modules += [importlib.import_module(info.name) for info in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
+        modules += [
+            importlib.import_module(info.name)
+            for info in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+        ]
     for module in modules:
         for kind in vars(module).values():
-            if isinstance(kind, type) and issubclass(kind, Rule) and kind.__module__ == module.__name__ and "code" in vars(kind):
+            if (
+                isinstance(kind, type)
+                and issubclass(kind, Rule)
+                and kind.__module__ == module.__name__
+                and "code" in vars(kind)
+            ):
                 yield kind
 
 

@@ -60,7 +60,11 @@ def render(module: Module, fix: Fix, style: str) -> Rendered | None:
     for change in fix.changes:
         writer = Writer(module, style, change.node if isinstance(change, Rewrite) else change.statement)
         try:
-            edit, lost = _render_rewrite(module, change, writer) if isinstance(change, Rewrite) else _render_insertion(module, change, writer)
+            edit, lost = (
+                _render_rewrite(module, change, writer)
+                if isinstance(change, Rewrite)
+                else _render_insertion(module, change, writer)
+            )
         except NotFixable:
             return None
         if edit is not None:
@@ -114,7 +118,10 @@ def _removal(module: Module, statement: ast.stmt, before: str) -> Edit:
     below = starts[last] if last < len(starts) else len(module.source.text)
     alone = not module.source.text[first:start].strip() and not module.source.text[end:below].strip()
     parent = module.parent(statement)
-    siblings = max((len(block) for name in ("body", "orelse", "finalbody") if statement in (block := getattr(parent, name, []))), default=1)
+    siblings = max(
+        (len(block) for name in ("body", "orelse", "finalbody") if statement in (block := getattr(parent, name, []))),
+        default=1,
+    )
     if alone and (siblings > 1 or parent is module.tree):
         return Edit(first, below, "")
     return Edit(start, end, "pass")
@@ -132,8 +139,7 @@ def _render_insertion(module: Module, change: Insertion, writer: Writer) -> tupl
 
 def _parse(node: ast.AST, code: str) -> cst.CSTNode:
     if isinstance(node, ast.stmt):
-        line = cst.parse_statement(code)
-        return line
+        return cst.parse_statement(code)
     # Newlines and comments are only allowed inside parentheses, which may stand outside the node.
     expression = cst.parse_expression(f"({code})" if "\n" in code or "\r" in code else code)
     if "\n" in code or "\r" in code:

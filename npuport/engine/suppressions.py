@@ -17,7 +17,8 @@ from npuport.engine.rendering import Edit
 from npuport.sources.text import SourceText
 
 _DIRECTIVE = re.compile(
-    r"#\s*npuport:\s*(?P<kind>ignore-file|ignore)(?P<list>\[(?P<codes>[^\]\r\n]*)\])?(?P<reason>[^\r\n#]*)", re.IGNORECASE
+    r"#\s*npuport:\s*(?P<kind>ignore-file|ignore)(?P<list>\[(?P<codes>[^\]\r\n]*)\])?(?P<reason>[^\r\n#]*)",
+    re.IGNORECASE,
 )
 _LAYOUT = (tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
@@ -50,7 +51,9 @@ class Suppression:
         if not self.words:
             self.used.add("*")
             return True
-        hit = next((word for word in self.words if finding.code.startswith(word.upper()) or word.lower() == finding.name), None)
+        hit = next(
+            (word for word in self.words if finding.code.startswith(word.upper()) or word.lower() == finding.name), None
+        )
         if hit is None:
             return False
         self.used.add(hit)

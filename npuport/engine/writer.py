@@ -74,7 +74,7 @@ class Writer:
 
     def torch(self) -> str:
         """The name that torch has here; where it has none an import is planned."""
-        name, scope = self.torch_binding()
+        name, _ = self.torch_binding()
         if name is None:
             self._need(Need("torch"))
             return "torch"
@@ -115,12 +115,14 @@ class Writer:
         module_names = self.module.index.bindings[self.module.tree].values()
         if any((b.imported or "").partition(".")[0] == "torch" for bs in module_names for b in bs):
             return None
-        name, scope = self.torch_binding()
+        _, scope = self.torch_binding()
         if scope is not None:
             return None if scope is self.module.tree else scope
         function = self.module.names.scope_of(self._site)
         bindings = self.module.index.bindings.get(function, {}).values()
-        if function is not self.module.tree and any((b.imported or "").startswith("torch.") for bs in bindings for b in bs):
+        if function is not self.module.tree and any(
+            (b.imported or "").startswith("torch.") for bs in bindings for b in bs
+        ):
             return function
         return None
 

@@ -70,7 +70,9 @@ def _table() -> dict[str, Twin]:
 def torch_cuda_names() -> frozenset[str]:
     """The top-level names of torch.cuda, as ``from torch.cuda import *`` may bring them."""
     prefix = "torch.cuda."
-    return frozenset(name[len(prefix) :] for name in _table() if name.startswith(prefix) and "." not in name[len(prefix) :])
+    return frozenset(
+        name[len(prefix) :] for name in _table() if name.startswith(prefix) and "." not in name[len(prefix) :]
+    )
 
 
 def twin_of(dotted: str, target: str) -> Twin | None:

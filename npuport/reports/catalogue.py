@@ -27,16 +27,23 @@ def table(rules: Iterable[Rule], *, markdown: bool = False) -> str:
     """One line a rule; a Markdown table for the README."""
     data = list(rows(rules))
     if markdown:
-        lines = ["| code | name | topic | severity | fix | what it finds |", "|---|---|---|---|---|---|"]
-        lines += (
-            f"| {row['code']} | {row['name']} | {row['topic']} | {row['severity']} | {'yes' if row['fix'] else ''} | {row['summary'].replace('``', '`')} |"
-            for row in data
-        )
-        return "\n".join(lines)
+        return "\n".join([_MARKDOWN_HEAD, *map(_markdown_row, data)])
     width = max((len(row["name"]) for row in data), default=0)
-    return "\n".join(
-        f"{row['code']}  {row['name']:{width}}  {row['topic']:10}  {row['severity']:7}  {'fix' if row['fix'] else '   '}  {row['summary']}" for row in data
-    )
+    return "\n".join(_text_row(row, width) for row in data)
+
+
+_MARKDOWN_HEAD = "| code | name | topic | severity | fix | what it finds |\n|---|---|---|---|---|---|"
+
+
+def _markdown_row(row: dict[str, Any]) -> str:
+    fix = "yes" if row["fix"] else ""
+    cells = (row["code"], row["name"], row["topic"], row["severity"], fix, row["summary"].replace("``", "`"))
+    return f"| {' | '.join(cells)} |"
+
+
+def _text_row(row: dict[str, Any], width: int) -> str:
+    fix = "fix" if row["fix"] else "   "
+    return f"{row['code']}  {row['name']:{width}}  {row['topic']:10}  {row['severity']:7}  {fix}  {row['summary']}"
 
 
 def page(rule: Rule) -> str:

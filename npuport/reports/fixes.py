@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter, defaultdict
+from collections import Counter
 
 import click
 
-from npuport.engine.finding import Applicability, Finding
+from npuport.engine.finding import Applicability, Finding, Severity
 from npuport.engine.porting import ChangedFile, Outcome
 
 _LISTED = 40
@@ -59,22 +59,32 @@ def _ported(outcome: Outcome, *, written: bool) -> str:
 
 
 def _left(remaining: list[Finding], *, unsafe: bool) -> list[str]:
-    """The findings that stay, by reason."""
-    if not remaining:
-        return ["Nothing is left for a person."] if not remaining else []
-    groups: dict[str, list[Finding]] = defaultdict(list)
-    for finding in remaining:
-        has_unsafe = finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE and not unsafe
-        groups["with --unsafe-fixes" if has_unsafe else "for a person"].append(finding)
-    lines: list[str] = []
-    for reason in ("with --unsafe-fixes", "for a person"):
-        found = groups.get(reason, [])
-        if found:
-            lines.append(f"Left {reason}: {len(found)}")
-            lines += (f"  {_place(finding)} {finding.code} {finding.message}" for finding in found[:_LISTED])
-            if len(found) > _LISTED:
-                lines.append(f"  and {len(found) - _LISTED} more; `npuport check` lists them")
+    """The findings that stay, by reason; notes are only counted."""
+    notes = [finding for finding in remaining if finding.severity is Severity.NOTE]
+    work = [finding for finding in remaining if finding.severity is not Severity.NOTE]
+    waiting = [f for f in work if not unsafe and f.fix is not None and f.fix.applicability is Applicability.UNSAFE]
+    manual = [finding for finding in work if finding not in waiting]
+    lines = _listed("Left, fixed by --unsafe-fixes", waiting) + _listed("Left for a person", manual)
+    if not work:
+        lines.append("Nothing is left for a person.")
+    if notes:
+        lines.append(f"{len(notes)} notes of advice; `npuport check` lists them.")
     return lines
+
+
+def _listed(title: str, findings: list[Finding]) -> list[str]:
+    if not findings:
+        return []
+    lines = [f"{title}: {len(findings)}"]
+    lines += (f"  {_place(finding)} {finding.code} {_why(finding)}" for finding in findings[:_LISTED])
+    if len(findings) > _LISTED:
+        lines.append(f"  and {len(findings) - _LISTED} more; `npuport check` lists them")
+    return lines
+
+
+def _why(finding: Finding) -> str:
+    """The message, and for an unsafe fix what it would do and why it is unsafe."""
+    return f"{finding.message}. {finding.fix.message}" if finding.fix is not None else finding.message
 
 
 def _place(finding: Finding) -> str:

@@ -10,7 +10,21 @@ import click
 from npuport.engine.finding import Finding
 from npuport.reports.report import Report
 
-KEYS = ("cell", "code", "end_location", "evidence", "filename", "fix", "how_often", "location", "message", "name", "severity", "topic", "url")
+KEYS = (
+    "cell",
+    "code",
+    "end_location",
+    "evidence",
+    "filename",
+    "fix",
+    "how_often",
+    "location",
+    "message",
+    "name",
+    "severity",
+    "topic",
+    "url",
+)
 
 
 def write(report: Report) -> None:

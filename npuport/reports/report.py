@@ -35,7 +35,9 @@ class Report:
         if filename not in self._sources:
             try:
                 path = Path(filename)
-                self._sources[filename] = decode(path, self.texts[filename] if filename in self.texts else read_bytes(path))
+                self._sources[filename] = decode(
+                    path, self.texts[filename] if filename in self.texts else read_bytes(path)
+                )
             except UnreadableSource:
                 self._sources[filename] = None
         return self._sources[filename]

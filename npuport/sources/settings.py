@@ -14,7 +14,7 @@ from npuport.sources.errors import UsageError
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # the standard library has it from 3.11 on
 
 STYLES = ("npu", "portable")
 FAIL_LEVELS = ("error", "warning", "note", "never")
@@ -99,11 +99,12 @@ def with_options(settings: Settings, **options: Any) -> Settings:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_bytes().decode("utf-8"))
+        table: dict[str, Any] = tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: not valid TOML: {error}") from None
+    return table
 
 
 def _value(file: Path, key: str, value: Any) -> Any:
@@ -111,7 +112,9 @@ def _value(file: Path, key: str, value: Any) -> Any:
     where = f"{file}: [tool.npuport] {key}"
     if key not in _KEYS:
         near = difflib.get_close_matches(key, _KEYS, 1)
-        raise UsageError(f"{where} is no setting" + (f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(_KEYS)}"))
+        raise UsageError(
+            f"{where} is no setting" + (f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(_KEYS)}")
+        )
     if key == "per-file-ignores":
         if not isinstance(value, dict):
             raise UsageError(f"{where} must be a table of pattern = [codes]")

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from npuport.analysis.choices import partners
 from npuport.analysis.device_strings import DeviceString, Role, device_strings
 from npuport.analysis.module import Module
-from npuport.engine.fix import Fix, NotFixable, rewrite
+from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
-from npuport.engine.rewriting.strings import accepted_values, device_value, pattern_values_of, question
+from npuport.engine.rewriting.questions import question
+from npuport.engine.rewriting.strings import accepted_values, device_value, pattern_values_of
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -76,7 +77,12 @@ class CudaDeviceString(Rule):
             fix = rewrite("Accept the NPU", site.node, accepted_values("cuda", "npu"))
             return Hit(site.node, f"{text} is accepted as a device, the NPU is not{likely}", fix, evidence=evidence)
         if site.role is Role.QUESTION:
-            return Hit(site.node, f"compares a device with {text}, which an NPU never is{likely}", self._asked(module, site), evidence=evidence)
+            return Hit(
+                site.node,
+                f"compares a device with {text}, which an NPU never is{likely}",
+                self._asked(module, site),
+                evidence=evidence,
+            )
         fix = rewrite("Name the NPU", site.node, device_value)
         message = f"{text} names a CUDA device, an NPU machine has none{likely}"
         return Hit(site.anchor, message, fix, evidence=evidence, together=together)
@@ -96,18 +102,27 @@ class CudaDeviceString(Rule):
             values = {v.value for v in keyword.value.values if isinstance(v, ast.Constant)}
             if len(values) == 1 and str(next(iter(values))).startswith("cuda"):
                 reason = "storages that the dictionary leaves out move too"
-                fix = rewrite("Load everything to the NPU", keyword.value, _to_one_device(str(values.pop())), unsafe_because=reason)
+                fix = rewrite(
+                    "Load everything to the NPU",
+                    keyword.value,
+                    _to_one_device(str(values.pop())),
+                    unsafe_because=reason,
+                )
                 yield Hit(keyword.value, "maps saved storages to a CUDA device", fix)
 
     def _memory_texts(self, module: Module) -> Iterator[Hit]:
         """``"CUDA out of memory" in str(error)``: the NPU's text differs."""
         for node in module.index.strings:
-            if node.value in ("CUDA out of memory", "CUDA error: out of memory") and isinstance(module.parent(node), ast.Compare):
-                fix = rewrite("Look for the NPU's text", node, _memory_text, unsafe_because="the text decides what is retried")
+            if node.value in ("CUDA out of memory", "CUDA error: out of memory") and isinstance(
+                module.parent(node), ast.Compare
+            ):
+                fix = rewrite(
+                    "Look for the NPU's text", node, _memory_text, unsafe_because="the text decides what is retried"
+                )
                 yield Hit(node, "an NPU says 'NPU out of memory', so this is never true there", fix)
 
 
-def _to_one_device(device: str):  # type: ignore[no-untyped-def]
+def _to_one_device(device: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         if writer.portable:
             raise NotFixable("the keys name saved devices")

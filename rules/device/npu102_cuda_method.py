@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import is_index_name
-from npuport.engine.fix import Fix, rewrite
+from npuport.engine.fix import Fix, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
@@ -63,7 +63,11 @@ class CudaMethod(Rule):
             if isinstance(call, ast.Call) and call.func is attribute and self._is_move(module, attribute):
                 yield self._moved(module, call, attribute)
         for attribute in module.index.attributes.get("is_cuda", ()):
-            if isinstance(attribute.ctx, ast.Load) and not module.is_foreign(attribute) and not module.knows_npu(attribute):
+            if (
+                isinstance(attribute.ctx, ast.Load)
+                and not module.is_foreign(attribute)
+                and not module.knows_npu(attribute)
+            ):
                 yield self._asked(module, attribute)
 
     def _is_move(self, module: Module, attribute: ast.Attribute) -> bool:
@@ -79,7 +83,11 @@ class CudaMethod(Rule):
         loader = _map_location(module, call)
         if loader is not None:
             index = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-            fix: Fix = rewrite("Name the NPU", loader, lambda node, writer: writer.device(str(index)) if index is not None else writer.device_type())
+            fix: Fix = rewrite(
+                "Name the NPU",
+                loader,
+                lambda node, writer: writer.device(str(index)) if index is not None else writer.device_type(),
+            )
             return Hit(call, "loads a checkpoint to a CUDA device", fix)
         fix = rewrite("Move it to the NPU", call, self._to_npu(_takes_index(module, call)))
         own = sorted(module.project.classes_with_cuda)
@@ -94,7 +102,7 @@ class CudaMethod(Rule):
                 message += " (likely a tensor or module)"
         return Hit(call, message, fix, evidence=evidence)
 
-    def _to_npu(self, takes_index: bool):  # type: ignore[no-untyped-def]
+    def _to_npu(self, takes_index: bool) -> Transform:
         def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
             assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
             if not writer.portable:
@@ -129,7 +137,19 @@ class CudaMethod(Rule):
 
 
 # Around these a comparison needs no parentheses.
-_LOOSE = (ast.If, ast.IfExp, ast.While, ast.Assert, ast.Return, ast.Assign, ast.AnnAssign, ast.BoolOp, ast.keyword, ast.Expr, ast.Call)
+_LOOSE = (
+    ast.If,
+    ast.IfExp,
+    ast.While,
+    ast.Assert,
+    ast.Return,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.BoolOp,
+    ast.keyword,
+    ast.Expr,
+    ast.Call,
+)
 
 
 def _takes_index(module: Module, call: ast.Call) -> bool:

@@ -7,7 +7,7 @@ from npuport.analysis.choices import partners
 from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
-from npuport.engine.fix import Fix, NotFixable, rewrite
+from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.imports import cuda_imports, import_fix
 from npuport.engine.rewriting.names import dotted, module_lookup
@@ -80,7 +80,11 @@ class CudaApi(Rule):
         imports = cuda_imports(module)
         together = partners(module)
         for statement in imports:
-            yield Hit(statement, "imports from torch.cuda, which has no device on an NPU machine", import_fix(module, statement))
+            yield Hit(
+                statement,
+                "imports from torch.cuda, which has no device on an NPU machine",
+                import_fix(module, statement),
+            )
         for use in cuda_uses(module):
             if use.kind in (Kind.TWIN, Kind.PROFILER_MARK):
                 yield from self._used(module, use, together.get(use.reference.node, ()))
@@ -98,7 +102,7 @@ class CudaApi(Rule):
     def _message(self, use: CudaUse) -> str:
         leaf = use.dotted.rpartition(".")[2]
         if leaf == "OutOfMemoryError":
-            return "torch.npu has no OutOfMemoryError; this class is torch.OutOfMemoryError and catches the NPU's errors too"
+            return "torch.npu has no OutOfMemoryError; this is torch.OutOfMemoryError and catches the NPU's errors too"
         name = use.dotted + ("()" if leaf in _SILENT else "")
         return f"{name} {_SILENT.get(leaf, 'has no device to work on on an NPU machine')}"
 
@@ -115,7 +119,7 @@ class CudaApi(Rule):
         reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
         return rewrite("Use the NPU's", node, self._renamed(module, use), unsafe_because=reason)
 
-    def _renamed(self, module: Module, use: CudaUse):  # type: ignore[no-untyped-def]
+    def _renamed(self, module: Module, use: CudaUse) -> Transform:
         npu = use.twin.npu if use.twin and use.twin.npu else ""
         leaf = npu.rpartition(".")[2]
 
@@ -124,7 +128,12 @@ class CudaApi(Rule):
                 raise NotFixable("it works as it is")
             if writer.portable and leaf in ("Stream", "Event") and _is_annotation(module, use.node):
                 return f"{writer.torch()}.{leaf}"
-            if writer.portable and use.twin is not None and use.twin.status == "renamed" and use.dotted.rpartition(".")[2] != leaf:
+            if (
+                writer.portable
+                and use.twin is not None
+                and use.twin.status == "renamed"
+                and use.dotted.rpartition(".")[2] != leaf
+            ):
                 raise NotFixable("the two devices have different names for it")
             return dotted(npu, writer)
 
@@ -133,14 +142,18 @@ class CudaApi(Rule):
     def _whole_module(self, module: Module, use: CudaUse) -> Fix | None:
         """``torch.cuda`` as a value: fine to assign, not fine to hand on, since its names may lack a twin."""
         parent = module.parent(use.node)
-        if isinstance(parent, ast.Assign) or (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ("hasattr", "getattr")):
+        if isinstance(parent, ast.Assign) or (
+            isinstance(parent, ast.Call)
+            and isinstance(parent.func, ast.Name)
+            and parent.func.id in ("hasattr", "getattr")
+        ):
             if any(other.kind is Kind.NO_TWIN and other.alias for other in cuda_uses(module)):
                 return None
             return rewrite("Use the NPU's module", use.node, lambda node, writer: writer.device_module())
         return None
 
 
-def _profiler_mark(leaf: str):  # type: ignore[no-untyped-def]
+def _profiler_mark(leaf: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
         if not writer.portable:
             return f"{writer.device_module()}.mstx.{leaf}"

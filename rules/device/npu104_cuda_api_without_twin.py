@@ -58,10 +58,17 @@ class CudaApiWithoutTwin(Rule):
     def check(self, module: Module) -> Iterator[Hit]:
         for use in cuda_uses(module):
             if use.kind is Kind.NO_TWIN:
-                note = CHANGED_MEANING.get(use.dotted) or f"has no twin in torch_npu {module.target}: {use.twin.note if use.twin else ''}"
+                note = (
+                    CHANGED_MEANING.get(use.dotted)
+                    or f"has no twin in torch_npu {module.target}: {use.twin.note if use.twin else ''}"
+                )
                 yield Hit(use.node, f"{use.dotted} {note}".rstrip(": "))
             elif use.kind is Kind.UNKNOWN:
-                yield Hit(use.node, f"{use.dotted} is not known to exist in torch_npu {module.target}", severity=Severity.WARNING)
+                yield Hit(
+                    use.node,
+                    f"{use.dotted} is not known to exist in torch_npu {module.target}",
+                    severity=Severity.WARNING,
+                )
         for reference in module.references:
             if reference.dotted in _ELSEWHERE and not module.knows_npu(reference.node):
                 twin = twin_of(reference.dotted, module.target)

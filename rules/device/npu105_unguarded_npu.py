@@ -62,7 +62,11 @@ class UnguardedNpu(Rule):
                 continue
             late = _guard_behind(module, call)
             if late is not None:
-                yield Hit(call, "asks torch.npu before hasattr() has answered", rewrite("Ask hasattr() first", late, _guard_first))
+                yield Hit(
+                    call,
+                    "asks torch.npu before hasattr() has answered",
+                    rewrite("Ask hasattr() first", late, _guard_first),
+                )
             elif "torch_npu" not in module.libraries and not _guarded(module, call):
                 message = "raises AttributeError on a machine without torch_npu"
                 yield Hit(call, message, rewrite("Ask hasattr() first", call, _with_guard))
@@ -87,16 +91,24 @@ def _guarded(module: Module, call: ast.Call) -> bool:
     child: ast.AST = call
     for ancestor in module.ancestors(call):
         if isinstance(ancestor, ast.BoolOp) and child in ancestor.values:
-            earlier = ancestor.values[: ancestor.values.index(child)]  # type: ignore[arg-type]
+            earlier = ancestor.values[: ancestor.values.index(child)]
             if any("npu" in module.text_of(value) for value in earlier):
                 return True
-        if isinstance(ancestor, ast.If | ast.IfExp) and child is not ancestor.test and module.branches.mentions_npu(ancestor.test):
+        if (
+            isinstance(ancestor, ast.If | ast.IfExp)
+            and child is not ancestor.test
+            and module.branches.mentions_npu(ancestor.test)
+        ):
             return True
         if isinstance(ancestor, ast.Try) and ancestor.handlers and child in ancestor.body:
             return True
         if isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef):
             before = [s for s in ancestor.body if s.lineno < call.lineno]
-            if any(module.branches.mentions_npu(s) for s in before if isinstance(s, ast.If | ast.Try | ast.Import | ast.ImportFrom)):
+            if any(
+                module.branches.mentions_npu(s)
+                for s in before
+                if isinstance(s, ast.If | ast.Try | ast.Import | ast.ImportFrom)
+            ):
                 return True
         child = ancestor
     return False
@@ -107,7 +119,11 @@ def _guard_first(node: cst.CSTNode, writer: Writer) -> str:
     operands: list[str] = []
 
     def flatten(expression: cst.CSTNode) -> None:
-        if isinstance(expression, cst.BooleanOperation) and isinstance(expression.operator, cst.And) and not expression.lpar:
+        if (
+            isinstance(expression, cst.BooleanOperation)
+            and isinstance(expression.operator, cst.And)
+            and not expression.lpar
+        ):
             flatten(expression.left)
             flatten(expression.right)
         else:
@@ -119,6 +135,10 @@ def _guard_first(node: cst.CSTNode, writer: Writer) -> str:
 
 
 def _with_guard(node: cst.CSTNode, writer: Writer) -> str:
-    assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Attribute)
+    assert (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and isinstance(node.func.value, cst.Attribute)
+    )
     torch = writer.code(node.func.value.value)
     return f'(hasattr({torch}, "npu") and {writer.code(node)})'

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses
 from npuport.analysis.module import Module
-from npuport.engine.fix import Fix, rewrite
+from npuport.engine.fix import Fix, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.imports import import_fix
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -65,7 +65,11 @@ class CudaTensorType(Rule):
             if use.kind is Kind.TENSOR_TYPE:
                 yield self._used(module, use)
         for node in module.index.strings:
-            if str(node.value).startswith("torch.cuda.") and _TYPE_NAME.fullmatch(str(node.value)) and not module.knows_npu(node):
+            if (
+                str(node.value).startswith("torch.cuda.")
+                and _TYPE_NAME.fullmatch(str(node.value))
+                and not module.knows_npu(node)
+            ):
                 yield from self._named(module, node)
 
     def _used(self, module: Module, use: CudaUse) -> Hit:
@@ -93,7 +97,11 @@ class CudaTensorType(Rule):
         if isinstance(parent, ast.Call) and (fix := _type_call(module, parent, dtype)):
             yield Hit(node, message, fix)
         elif isinstance(parent, ast.Compare):
-            yield Hit(node, f"asks for {text!r}, which is never true on an NPU", rewrite("Ask for the NPU's type", parent, _type_question(text)))
+            yield Hit(
+                node,
+                f"asks for {text!r}, which is never true on an NPU",
+                rewrite("Ask for the NPU's type", parent, _type_question(text)),
+            )
 
 
 def _type_call(module: Module, call: ast.Call, dtype: str) -> Fix | None:
@@ -121,13 +129,15 @@ def _is_size(module: Module, node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int)
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in ("len", "int") or (isinstance(node.func, ast.Attribute) and node.func.attr == "size" and bool(node.args))
+        return (isinstance(node.func, ast.Name) and node.func.id in ("len", "int")) or (
+            isinstance(node.func, ast.Attribute) and node.func.attr == "size" and bool(node.args)
+        )
     if isinstance(node, ast.BinOp):
         return _is_size(module, node.left) and _is_size(module, node.right)
     return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
 
 
-def _constructed(function: str, dtype: str):  # type: ignore[no-untyped-def]
+def _constructed(function: str, dtype: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         assert isinstance(node, cst.Call)
         torch = writer.torch()
@@ -137,7 +147,7 @@ def _constructed(function: str, dtype: str):  # type: ignore[no-untyped-def]
     return transform
 
 
-def _converted(dtype: str):  # type: ignore[no-untyped-def]
+def _converted(dtype: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
         return f"{writer.code(node.func.value)}.to({writer.device_type()}, {writer.torch()}.{dtype})"
@@ -145,7 +155,7 @@ def _converted(dtype: str):  # type: ignore[no-untyped-def]
     return transform
 
 
-def _default_type(dtype: str):  # type: ignore[no-untyped-def]
+def _default_type(dtype: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         torch = writer.torch()
         return f"{torch}.set_default_device({writer.device_type()}); {torch}.set_default_dtype({torch}.{dtype})"
@@ -153,7 +163,7 @@ def _default_type(dtype: str):  # type: ignore[no-untyped-def]
     return transform
 
 
-def _type_question(text: str):  # type: ignore[no-untyped-def]
+def _type_question(text: str) -> Transform:
     npu = text.replace("cuda", "npu")
 
     def transform(node: cst.CSTNode, writer: Writer) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
-from npuport.engine.fix import Fix, NotFixable, rewrite
+from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import with_argument
 from npuport.engine.rewriting.strings import replacing
@@ -86,10 +86,12 @@ class CudaEnvironment(Rule):
         if not twin or twin not in module.source.text:
             return False
         around = module.function(node)
-        return twin in (module.text_of(around) if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) else module.source.text)
+        return twin in (
+            module.text_of(around) if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) else module.source.text
+        )
 
     def _is_command(self, module: Module, node: ast.Constant) -> bool:
-        call = module.enclosing(node, (ast.Call, ast.stmt))  # type: ignore[type-var]
+        call = module.enclosing(node, (ast.Call, ast.stmt))
         return isinstance(call, ast.Call) and (module.resolve(call.func) or "").startswith(("subprocess.", "os."))
 
     def _named(self, module: Module, node: ast.Constant) -> Iterator[Hit]:
@@ -114,7 +116,9 @@ class CudaEnvironment(Rule):
         name = str(keyword.arg)
         twin = environment_twins()[name]
         if twin.npu is None:
-            return Hit(keyword.value, f"{name} has no meaning on an NPU; {twin.note}".rstrip("; "), severity=Severity.NOTE)
+            return Hit(
+                keyword.value, f"{name} has no meaning on an NPU; {twin.note}".rstrip("; "), severity=Severity.NOTE
+            )
         fault = _fault(name, keyword.value)
         message = f"{name} is ignored on an NPU, which reads {twin.npu}"
         if fault:
@@ -166,13 +170,17 @@ def _fix(module: Module, node: ast.Constant, name: str, twin: str, kind: str) ->
         return rewrite(f"Read {twin}", node, _read(name, twin))
     if isinstance(parent, ast.Subscript) and isinstance(statement, ast.Assign):
         target = _target_beside(name, twin)
-        return Fix(f"Set {twin}", (rewrite("", node, replacing(name, twin)).changes[0],)) if len(statement.targets) > 1 else rewrite(f"Set {twin}", statement, target)
+        return (
+            Fix(f"Set {twin}", (rewrite("", node, replacing(name, twin)).changes[0],))
+            if len(statement.targets) > 1
+            else rewrite(f"Set {twin}", statement, target)
+        )
     if isinstance(parent, ast.Call) and isinstance(statement, ast.Expr) and statement.value is parent:
         return rewrite(f"Set {twin}", parent, _call_beside(module, statement, name, twin))
     return rewrite(f"Set {twin}", node, _entry_beside(module, node, name, twin))
 
 
-def _read(name: str, twin: str):  # type: ignore[no-untyped-def]
+def _read(name: str, twin: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         text = writer.code(node)
         if not writer.portable:
@@ -184,7 +192,7 @@ def _read(name: str, twin: str):  # type: ignore[no-untyped-def]
     return transform
 
 
-def _target_beside(name: str, twin: str):  # type: ignore[no-untyped-def]
+def _target_beside(name: str, twin: str) -> Transform:
     """``environ[CUDA] = v`` -> ``environ[CUDA] = environ[ASCEND] = v``."""
 
     def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
@@ -198,7 +206,7 @@ def _target_beside(name: str, twin: str):  # type: ignore[no-untyped-def]
     return transform
 
 
-def _call_beside(module: Module, statement: ast.stmt, name: str, twin: str):  # type: ignore[no-untyped-def]
+def _call_beside(module: Module, statement: ast.stmt, name: str, twin: str) -> Transform:
     """``environ.setdefault(CUDA, v)`` gets a second statement."""
 
     def transform(node: cst.CSTNode, writer: Writer) -> str:
@@ -213,7 +221,7 @@ def _call_beside(module: Module, statement: ast.stmt, name: str, twin: str):  # 
     return transform
 
 
-def _entry_beside(module: Module, node: ast.Constant, name: str, twin: str):  # type: ignore[no-untyped-def]
+def _entry_beside(module: Module, node: ast.Constant, name: str, twin: str) -> Transform:
     """``{CUDA: v}`` gets a second entry."""
     literal = module.parent(node)
     value = ""
@@ -231,13 +239,16 @@ def _entry_beside(module: Module, node: ast.Constant, name: str, twin: str):  # 
     return transform
 
 
-def _keyword_set(name: str, twin: str):  # type: ignore[no-untyped-def]
+def _keyword_set(name: str, twin: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
         assert isinstance(node, cst.Call)
         if writer.portable:
             value = next(arg.value for arg in node.args if arg.keyword and arg.keyword.value == name)
             return with_argument(node, writer.argument(writer.code(value), twin))
-        args = [arg.with_changes(keyword=cst.Name(twin)) if arg.keyword and arg.keyword.value == name else arg for arg in node.args]
+        args = [
+            arg.with_changes(keyword=cst.Name(twin)) if arg.keyword and arg.keyword.value == name else arg
+            for arg in node.args
+        ]
         return node.with_changes(args=args)
 
     return transform

@@ -103,4 +103,6 @@ class CudaBackendFlag(Rule):
 def _is_flag(dotted: str) -> bool:
     if dotted == "torch.set_float32_matmul_precision":
         return True
-    return dotted.startswith(("torch.backends.cudnn.", "torch.backends.cuda.")) and not dotted.endswith(("is_available", "is_built", "version"))
+    return dotted.startswith(("torch.backends.cudnn.", "torch.backends.cuda.")) and not dotted.endswith(
+        ("is_available", "is_built", "version")
+    )

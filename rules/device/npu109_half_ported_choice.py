@@ -56,8 +56,12 @@ class HalfPortedChoice(Rule):
             if reference.dotted != "torch.cuda.is_available":
                 continue
             call = module.parent(reference.node)
-            choice = module.enclosing(reference.node, (ast.If, ast.IfExp, ast.stmt))  # type: ignore[type-var]
-            if isinstance(call, ast.Call) and isinstance(choice, ast.If | ast.IfExp) and self._leads_to_npu(module, choice, call):
+            choice = module.enclosing(reference.node, (ast.If, ast.IfExp, ast.stmt))
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(choice, ast.If | ast.IfExp)
+                and self._leads_to_npu(module, choice, call)
+            ):
                 yield Hit(call, "tests for CUDA, but its arm names an NPU", rewrite("Ask for the NPU", call, _npu_test))
         for site in device_strings(module):
             choice = module.parent(site.node)
@@ -78,7 +82,9 @@ class HalfPortedChoice(Rule):
 
 def _names_npu_device(node: ast.AST) -> bool:
     texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return any(text == "npu" or text.startswith("npu:") for text in texts) and not any(text.startswith("cuda") for text in texts)
+    return any(text == "npu" or text.startswith("npu:") for text in texts) and not any(
+        text.startswith("cuda") for text in texts
+    )
 
 
 def _npu_test(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:

@@ -57,7 +57,11 @@ class CudaDefaultArgument(Rule):
             if use.kind is Kind.DEFAULT_ARGUMENT:
                 call = module.parent(use.node)
                 assert isinstance(call, ast.Call)
-                yield Hit(call, "asks CUDA when the module is imported, which fails on an NPU machine", self._fix(module, call))
+                yield Hit(
+                    call,
+                    "asks CUDA when the module is imported, which fails on an NPU machine",
+                    self._fix(module, call),
+                )
 
     def _fix(self, module: Module, call: ast.Call) -> Fix | None:
         arguments = module.parent(call)
@@ -68,7 +72,10 @@ class CudaDefaultArgument(Rule):
         body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
         if not body:
             return None
-        lookup = Insertion(body[0], lambda writer: f"if {parameter} is None:\n    {parameter} = {writer.device_module()}.current_device()")
+        lookup = Insertion(
+            body[0],
+            lambda writer: f"if {parameter} is None:\n    {parameter} = {writer.device_module()}.current_device()",
+        )
         unsafe = f"a caller passes None to {function.name}()" if _passes_none(module, function.name) else ""
         return Fix("Look it up in the body", (Rewrite(call, lambda node, writer: "None"), lookup), unsafe)
 

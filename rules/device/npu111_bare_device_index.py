@@ -12,7 +12,20 @@ from npuport.engine.lazy_libcst import cst
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
-_FACTORIES = {"zeros", "ones", "empty", "full", "rand", "randn", "tensor", "as_tensor", "arange", "zeros_like", "ones_like", "eye"}
+_FACTORIES = {
+    "zeros",
+    "ones",
+    "empty",
+    "full",
+    "rand",
+    "randn",
+    "tensor",
+    "as_tensor",
+    "arange",
+    "zeros_like",
+    "ones_like",
+    "eye",
+}
 
 
 class BareDeviceIndex(Rule):
@@ -60,26 +73,48 @@ class BareDeviceIndex(Rule):
             if use.kind is Kind.INTEGER_DEVICE:
                 call = module.parent(use.node)
                 assert isinstance(call, ast.Call)
-                yield Hit(call, "a CUDA card's number is used as a device", rewrite("Name the device in full", call, _current))
+                yield Hit(
+                    call, "a CUDA card's number is used as a device", rewrite("Name the device in full", call, _current)
+                )
         for value in self._literal_devices(module):
             if not module.knows_npu(value):
                 message = "a bare number means cuda on older torch; name the device in full"
                 yield Hit(value, message, rewrite("Name the device in full", value, _literal), Severity.WARNING)
         for choice in module.index.choices:
             if self._chooses_number(module, choice):
-                together = tuple(r.node for r in module.references if r.dotted in AVAILABILITY and choice.test in [*module.ancestors(r.node)])
-                yield Hit(choice.body, "a bare number is chosen as the device", rewrite("Name the device in full", choice.body, _literal), together=together)
+                together = tuple(
+                    r.node
+                    for r in module.references
+                    if r.dotted in AVAILABILITY and choice.test in [*module.ancestors(r.node)]
+                )
+                yield Hit(
+                    choice.body,
+                    "a bare number is chosen as the device",
+                    rewrite("Name the device in full", choice.body, _literal),
+                    together=together,
+                )
 
     def _literal_devices(self, module: Module) -> Iterator[ast.expr]:
         """Numbers in ``x.to(0)``, ``torch.device(0)`` and ``device=0`` of torch's own factories."""
         for attribute in module.index.attributes.get("to", ()):
             call = module.parent(attribute)
-            if isinstance(call, ast.Call) and call.func is attribute and len(call.args) == 1 and _is_number(call.args[0]):
+            if (
+                isinstance(call, ast.Call)
+                and call.func is attribute
+                and len(call.args) == 1
+                and _is_number(call.args[0])
+            ):
                 if module.uses_torch and not module.is_foreign(attribute):
                     yield call.args[0]
         for reference in module.references:
             call = module.parent(reference.node)
-            if reference.dotted == "torch.device" and isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords and _is_number(call.args[0]):
+            if (
+                reference.dotted == "torch.device"
+                and isinstance(call, ast.Call)
+                and len(call.args) == 1
+                and not call.keywords
+                and _is_number(call.args[0])
+            ):
                 yield call.args[0]
         for keyword in module.index.keywords.get("device", ()):
             call = module.parent(keyword)
@@ -89,8 +124,15 @@ class BareDeviceIndex(Rule):
 
     def _chooses_number(self, module: Module, choice: ast.IfExp) -> bool:
         other = choice.orelse
-        names_cpu = isinstance(other, ast.Constant) and other.value == "cpu" or "torch.device" == (module.resolve(getattr(other, "func", None)) or "")
-        return _is_number(choice.body) and names_cpu and "cuda" in module.text_of(choice.test) and not module.knows_npu(choice.body)
+        names_cpu = (isinstance(other, ast.Constant) and other.value == "cpu") or (
+            module.resolve(getattr(other, "func", None)) or ""
+        ) == "torch.device"
+        return (
+            _is_number(choice.body)
+            and names_cpu
+            and "cuda" in module.text_of(choice.test)
+            and not module.knows_npu(choice.body)
+        )
 
 
 def _is_number(node: ast.AST) -> bool:

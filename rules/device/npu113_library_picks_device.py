@@ -11,10 +11,39 @@ from npuport.engine.rewriting.names import replace_argument, with_argument
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
-_SB3 = {"A2C", "DDPG", "DQN", "PPO", "SAC", "TD3", "ARS", "CrossQ", "MaskablePPO", "QRDQN", "RecurrentPPO", "TQC", "TRPO"}
+_SB3 = {
+    "A2C",
+    "DDPG",
+    "DQN",
+    "PPO",
+    "SAC",
+    "TD3",
+    "ARS",
+    "CrossQ",
+    "MaskablePPO",
+    "QRDQN",
+    "RecurrentPPO",
+    "TQC",
+    "TRPO",
+}
 _SB3_BUFFERS = {"ReplayBuffer", "RolloutBuffer", "DictReplayBuffer", "DictRolloutBuffer", "NStepReplayBuffer"}
 # What these libraries do when no device is given, read from their sources: skrl 2.1, rl_games 1.6.
-_SKRL = {"A2C", "AMP", "CEM", "DDPG", "DDQN", "DQN", "PPO", "Q_LEARNING", "RPO", "SAC", "SARSA", "TD3", "TRPO", "RandomMemory"}
+_SKRL = {
+    "A2C",
+    "AMP",
+    "CEM",
+    "DDPG",
+    "DDQN",
+    "DQN",
+    "PPO",
+    "Q_LEARNING",
+    "RPO",
+    "SAC",
+    "SARSA",
+    "TD3",
+    "TRPO",
+    "RandomMemory",
+}
 
 
 class LibraryPicksDevice(Rule):
@@ -71,10 +100,20 @@ class LibraryPicksDevice(Rule):
             if given is None and not _in_wrapper(module, call):
                 reason = "a small network may be faster on the CPU"
                 fix = rewrite("Pass the device", call, _added, unsafe_because=reason)
-                yield Hit(call, f"{name} picks its device itself, knows only CUDA, and trains on the CPU of an NPU machine", fix)
+                yield Hit(
+                    call,
+                    f"{name} picks its device itself, knows only CUDA, and trains on the CPU of an NPU machine",
+                    fix,
+                )
             elif isinstance(given, ast.Constant) and given.value == "auto":
-                fix = rewrite("Pass the device", call, lambda node, writer: replace_argument(node, "device", writer.device_type(), writer))  # type: ignore[arg-type]
-                yield Hit(given, f'device="auto" of {name} knows only CUDA, and trains on the CPU of an NPU machine', fix)
+                fix = rewrite(
+                    "Pass the device",
+                    call,
+                    _replaced,
+                )
+                yield Hit(
+                    given, f'device="auto" of {name} knows only CUDA, and trains on the CPU of an NPU machine', fix
+                )
 
 
 def _agent(dotted: str) -> str | None:
@@ -86,15 +125,26 @@ def _agent(dotted: str) -> str | None:
             return last
         parts = rest.split(".")
         return ".".join(parts[-2:]) if last == "load" and len(parts) >= 2 and parts[-2] in _SB3 else None
-    return last if library == "skrl" and last in _SKRL and ("agents.torch" in rest or "memories.torch" in rest) else None
+    return (
+        last if library == "skrl" and last in _SKRL and ("agents.torch" in rest or "memories.torch" in rest) else None
+    )
 
 
 def _in_wrapper(module: Module, call: ast.Call) -> bool:
     """A function that hands its own ``**kwargs`` or device on is not the place that left the device out."""
     function = module.function(call)
-    return function is not None and any(p.arg == "device" for p in parameters(function.args)) and any(k.arg is None for k in call.keywords)
+    return (
+        function is not None
+        and any(p.arg == "device" for p in parameters(function.args))
+        and any(k.arg is None for k in call.keywords)
+    )
 
 
 def _added(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
     assert isinstance(node, cst.Call)
     return with_argument(node, writer.argument(writer.device_type(), "device"))
+
+
+def _replaced(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
+    assert isinstance(node, cst.Call)
+    return replace_argument(node, "device", writer.device_type(), writer)

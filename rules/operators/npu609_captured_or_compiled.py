@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.cuda_api import Kind, cuda_uses
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
-from npuport.engine.fix import rewrite
+from npuport.engine.fix import Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import dotted, with_argument
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -61,11 +61,19 @@ class CapturedOrCompiled(Rule):
     def check(self, module: Module) -> Iterator[Hit]:
         for use in cuda_uses(module):
             if use.kind is Kind.GRAPH:
-                message = f"{use.dotted}: whether graphs may be used in training on an NPU is not settled; run without first"
+                message = (
+                    f"{use.dotted}: whether graphs may be used in training on an NPU is not settled; run without first"
+                )
                 reason = "the vendor's pages disagree on training with graphs"
                 npu = use.twin.npu if use.twin else None
                 fixable = npu is not None and not use.alias
-                yield Hit(use.node, message, rewrite("Capture on the NPU", use.node, _captured(npu), unsafe_because=reason) if npu and fixable else None)
+                yield Hit(
+                    use.node,
+                    message,
+                    rewrite("Capture on the NPU", use.node, _captured(npu), unsafe_because=reason)
+                    if npu and fixable
+                    else None,
+                )
         for reference in module.references:
             if module.knows_npu(reference.node):
                 continue
@@ -88,10 +96,12 @@ class CapturedOrCompiled(Rule):
         backend = keywords.get("backend")
         if "disable" in keywords or (isinstance(backend, ast.Constant) and backend.value in _RUNNING_BACKENDS):
             return
-        yield Hit(call, message, rewrite("Switch it off for the NPU", call, _disabled, unsafe_because="it changes what runs"))
+        yield Hit(
+            call, message, rewrite("Switch it off for the NPU", call, _disabled, unsafe_because="it changes what runs")
+        )
 
 
-def _captured(npu: str):  # type: ignore[no-untyped-def]
+def _captured(npu: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         name = dotted(npu, writer)
         if writer.portable and npu == "torch.npu.NPUGraph":

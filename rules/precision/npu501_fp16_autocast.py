@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.device_strings import named_device
 from npuport.analysis.module import Module, Reference
 from npuport.engine.finding import Severity
-from npuport.engine.fix import Fix, rewrite
+from npuport.engine.fix import Fix, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.amp import autocast_arguments, custom_fwd_arguments, device_type_replaced, renamed_call
 from npuport.engine.rewriting.imports import import_fix
@@ -138,10 +138,12 @@ def _is_half(dtype: ast.expr | None) -> bool:
 
 
 def _is_off(call: ast.Call) -> bool:
-    return any(k.arg == "enabled" and isinstance(k.value, ast.Constant) and k.value.value is False for k in call.keywords)
+    return any(
+        k.arg == "enabled" and isinstance(k.value, ast.Constant) and k.value.value is False for k in call.keywords
+    )
 
 
-def _decorator(leaf: str):  # type: ignore[no-untyped-def]
+def _decorator(leaf: str) -> Transform:
     """``@torch.cuda.amp.custom_fwd`` without a call gets its call."""
 
     def transform(node: cst.CSTNode, writer: Writer) -> str:

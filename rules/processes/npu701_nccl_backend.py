@@ -8,7 +8,8 @@ from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS
 from npuport.engine.fix import Fix, NotFixable, rewrite
 from npuport.engine.lazy_libcst import cst
-from npuport.engine.rewriting.strings import accepted_values, pattern_values_of, question, replaced
+from npuport.engine.rewriting.questions import question
+from npuport.engine.rewriting.strings import accepted_values, pattern_values_of, replaced
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -64,13 +65,25 @@ class NcclBackend(Rule):
                 yield from self._named(module, node)
         for reference in module.references:
             call = module.parent(reference.node)
-            if reference.dotted == "torch.distributed.is_nccl_available" and isinstance(call, ast.Call) and not module.knows_npu(call):
-                yield Hit(call, "is_nccl_available() is False on an NPU machine", rewrite("Ask for HCCL", call, _is_available))
+            if (
+                reference.dotted == "torch.distributed.is_nccl_available"
+                and isinstance(call, ast.Call)
+                and not module.knows_npu(call)
+            ):
+                yield Hit(
+                    call, "is_nccl_available() is False on an NPU machine", rewrite("Ask for HCCL", call, _is_available)
+                )
 
     def _named(self, module: Module, node: ast.Constant) -> Iterator[Hit]:
         text = str(node.value)
         parent = module.parent(node)
-        compared = parent if isinstance(parent, ast.Compare) else module.parent(parent) if isinstance(parent, ast.Tuple | ast.List | ast.Set) else None
+        compared = (
+            parent
+            if isinstance(parent, ast.Compare)
+            else module.parent(parent)
+            if isinstance(parent, ast.Tuple | ast.List | ast.Set)
+            else None
+        )
         if isinstance(compared, ast.Compare):
             if compared.left is not node or isinstance(compared.ops[0], ast.Eq | ast.NotEq):
                 only_cuda = module.branches.cuda_only_work(compared)
@@ -79,17 +92,32 @@ class NcclBackend(Rule):
                 yield Hit(node, f"asks for {text!r}; on an NPU the backend is hccl", fix)
             return
         if isinstance(parent, ast.MatchValue):
-            yield Hit(node, f"asks for {text!r}; on an NPU the backend is hccl", rewrite("Match HCCL", node, pattern_values_of(text, _hccl(text))))
+            yield Hit(
+                node,
+                f"asks for {text!r}; on an NPU the backend is hccl",
+                rewrite("Match HCCL", node, pattern_values_of(text, _hccl(text))),
+            )
         elif _is_accepted_value(module, node):
-            yield Hit(node, f"{text!r} is accepted as a backend, hccl is not", rewrite("Accept HCCL", node, accepted_values(text, _hccl(text))))
+            yield Hit(
+                node,
+                f"{text!r} is accepted as a backend, hccl is not",
+                rewrite("Accept HCCL", node, accepted_values(text, _hccl(text))),
+            )
         else:
-            yield Hit(node, f"{text!r} is no backend on an NPU, which has hccl", self._value(module, node, text), together=_tests(module, node))
+            yield Hit(
+                node,
+                f"{text!r} is no backend on an NPU, which has hccl",
+                self._value(module, node, text),
+                together=_tests(module, node),
+            )
 
     def _value(self, module: Module, node: ast.Constant, text: str) -> Fix:
         def transform(literal: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
             if not writer.portable:
                 writer.need_torch_npu()
-                return replaced(_renamed_device(literal), "nccl" if "nccl" in text else "NCCL", "hccl" if "nccl" in text else "HCCL")
+                return replaced(
+                    _renamed_device(literal), "nccl" if "nccl" in text else "NCCL", "hccl" if "nccl" in text else "HCCL"
+                )
             if not module.uses_torch:
                 raise NotFixable("torch is not imported here")
             code = writer.code(literal)

@@ -55,6 +55,12 @@ class ReductionNotInHccl(Rule):
                 continue
             last = reference.dotted.rpartition(".")[2]
             if reference.dotted.endswith("ReduceOp.AVG") and line < release_line(_AVERAGE_SINCE):
-                yield Hit(reference.node, f"HCCL has no AVG before release line {_AVERAGE_SINCE}: sum, then divide by the group's size")
+                yield Hit(
+                    reference.node,
+                    f"HCCL has no AVG before release line {_AVERAGE_SINCE}: sum, then divide by the group's size",
+                )
             elif last in ("_make_nccl_premul_sum", "PREMUL_SUM") and line < release_line(_PREMULTIPLIED_SINCE):
-                yield Hit(reference.node, f"HCCL has no pre-multiplied sum before release line {_PREMULTIPLIED_SINCE}: scale, then sum")
+                yield Hit(
+                    reference.node,
+                    f"HCCL has no pre-multiplied sum before release line {_PREMULTIPLIED_SINCE}: scale, then sum",
+                )

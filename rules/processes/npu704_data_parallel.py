@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.module import Module
-from npuport.engine.fix import rewrite
+from npuport.engine.fix import Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
@@ -55,9 +55,17 @@ class DataParallelOnNpu(Rule):
             call = module.parent(reference.node)
             if not isinstance(call, ast.Call) or call.func is not reference.node or module.knows_npu(call):
                 continue
-            if reference.dotted in ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.data_parallel.DataParallel"):
+            if reference.dotted in (
+                "torch.nn.DataParallel",
+                "torch.nn.parallel.DataParallel",
+                "torch.nn.parallel.data_parallel.DataParallel",
+            ):
                 reason = "only one card is used, and saved keys lose their module. prefix"
-                fix = rewrite("Drop the wrapper on an NPU", call, _dropping(module.parent(call)), unsafe_because=reason) if len(call.args) == 1 else None
+                fix = (
+                    rewrite("Drop the wrapper on an NPU", call, _dropping(module.parent(call)), unsafe_because=reason)
+                    if len(call.args) == 1
+                    else None
+                )
                 yield Hit(call, "DataParallel is not supported on an NPU; use DistributedDataParallel", fix)
             elif reference.dotted == "torch.nn.parallel.data_parallel":
                 yield Hit(call, "data_parallel is not supported on an NPU; use DistributedDataParallel")
@@ -67,7 +75,7 @@ class DataParallelOnNpu(Rule):
 _LOOSE = (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword, ast.Call)
 
 
-def _dropping(around: ast.AST | None):  # type: ignore[no-untyped-def]
+def _dropping(around: ast.AST | None) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         assert isinstance(node, cst.Call)
         inner = writer.code(node.args[0].value)

@@ -56,7 +56,10 @@ class GpuResource(Rule):
     name = "gpu-resource"
     topic = "dist"
     severity = Severity.ERROR
-    triggers = Triggers(("num_gpus", "get_gpu_ids", '"GPU"', "'GPU'", "nvidia-smi", "nvml", "gpustat", "nvidia_smi", "GPUtil"), torch=False)
+    triggers = Triggers(
+        ("num_gpus", "get_gpu_ids", '"GPU"', "'GPU'", "nvidia-smi", "nvml", "gpustat", "nvidia_smi", "GPUtil"),
+        torch=False,
+    )
 
     def check(self, module: Module) -> Iterator[Hit]:
         if "ray" in module.libraries:
@@ -69,14 +72,24 @@ class GpuResource(Rule):
             call = module.parent(keyword)
             asks = not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)  # num_gpus=0 asks for none
             if isinstance(call, ast.Call) and asks and not module.knows_npu(keyword.value):
-                yield Hit(keyword.value, "Ray offers Ascend cards as the resource NPU, not as GPUs", self._resources(call, keyword))
+                yield Hit(
+                    keyword.value,
+                    "Ray offers Ascend cards as the resource NPU, not as GPUs",
+                    self._resources(call, keyword),
+                )
         for call in module.index.calls:
             if (module.resolve(call.func) or "") == "ray.get_gpu_ids" and not module.knows_npu(call):
-                fix = rewrite("Ask for NPU ids", call, _accelerator_ids, unsafe_because="the ids are texts, not numbers")
+                fix = rewrite(
+                    "Ask for NPU ids", call, _accelerator_ids, unsafe_because="the ids are texts, not numbers"
+                )
                 yield Hit(call, "get_gpu_ids() is empty on an Ascend node", fix)
         for node in module.index.strings:
             if node.value == "GPU" and not module.knows_npu(node) and _is_resource(module, node):
-                yield Hit(node, "Ray counts Ascend cards under NPU", rewrite("Ask for the NPU", node, _npu_key, unsafe_because="the cluster decides what a node has"))
+                yield Hit(
+                    node,
+                    "Ray counts Ascend cards under NPU",
+                    rewrite("Ask for the NPU", node, _npu_key, unsafe_because="the cluster decides what a node has"),
+                )
 
     def _resources(self, call: ast.Call, keyword: ast.keyword) -> Fix | None:
         if any(other.arg == "resources" for other in call.keywords):
@@ -89,18 +102,30 @@ class GpuResource(Rule):
             args = []
             for arg in node.args:
                 if arg.keyword and arg.keyword.value == "num_gpus":
-                    arg = writer.argument(f'{{"NPU": {writer.code(arg.value)}}}', "resources").with_changes(comma=arg.comma)
+                    arg = writer.argument(f'{{"NPU": {writer.code(arg.value)}}}', "resources").with_changes(
+                        comma=arg.comma
+                    )
                 args.append(arg)
             return node.with_changes(args=args)
 
-        return rewrite("Ask for the resource NPU", call, transform, unsafe_because="the cluster decides what a node has")
+        return rewrite(
+            "Ask for the resource NPU", call, transform, unsafe_because="the cluster decides what a node has"
+        )
 
     def _nvidia(self, module: Module) -> Iterator[Hit]:
         for statement in module.index.imports:
-            names = [statement.module or ""] if isinstance(statement, ast.ImportFrom) else [alias.name for alias in statement.names]
+            names = (
+                [statement.module or ""]
+                if isinstance(statement, ast.ImportFrom)
+                else [alias.name for alias in statement.names]
+            )
             for name in names:
                 if name.partition(".")[0] in _NVIDIA_PACKAGES:
-                    yield Hit(statement, f"{name} asks NVIDIA's driver; torch.npu.mem_get_info() and npu-smi tell of an NPU", severity=Severity.WARNING)
+                    yield Hit(
+                        statement,
+                        f"{name} asks NVIDIA's driver; torch.npu.mem_get_info() and npu-smi tell of an NPU",
+                        severity=Severity.WARNING,
+                    )
         for node in module.index.strings:
             command = _COMMAND.search(str(node.value)) if "nvidia-smi" in str(node.value) else None
             if command and command.group(2) == "nvidia-smi" and _is_run(module, node) and not module.knows_npu(node):
@@ -113,7 +138,9 @@ def _is_resource(module: Module, node: ast.Constant) -> bool:
         return node in parent.keys
     if isinstance(parent, ast.Subscript):
         return parent.slice is node
-    return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr in ("get", "pop")
+    return (
+        isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func.attr in ("get", "pop")
+    )
 
 
 def _is_run(module: Module, node: ast.Constant) -> bool:
@@ -132,7 +159,7 @@ def _is_run(module: Module, node: ast.Constant) -> bool:
 
 def _reaches_subprocess(module: Module, name: str) -> bool:
     for use in module.index.names.get(name, ()):
-        call = module.enclosing(use, (ast.Call, ast.stmt))  # type: ignore[type-var]
+        call = module.enclosing(use, (ast.Call, ast.stmt))
         if isinstance(call, ast.Call) and (module.resolve(call.func) or "").startswith(("subprocess.", "os.")):
             return True
     return False

@@ -60,16 +60,26 @@ class CudaRngState(Rule):
                 yield Hit(use.node, f"{use.dotted} has no generator on an NPU machine{keyed}", self._fix(module, use))
         for reference in module.references:
             call = module.parent(reference.node)
-            if reference.dotted in ("torch.random.fork_rng", "torch.fork_rng") and isinstance(call, ast.Call) and not module.knows_npu(call):
+            if (
+                reference.dotted in ("torch.random.fork_rng", "torch.fork_rng")
+                and isinstance(call, ast.Call)
+                and not module.knows_npu(call)
+            ):
                 keywords = [keyword.arg for keyword in call.keywords]
                 if "device_type" not in keywords and None not in keywords and len(call.args) < 5:
-                    yield Hit(call, "fork_rng() forks CUDA's generators, not the NPU's", rewrite("Fork the NPU's", call, _device_type))
+                    yield Hit(
+                        call,
+                        "fork_rng() forks CUDA's generators, not the NPU's",
+                        rewrite("Fork the NPU's", call, _device_type),
+                    )
 
     def _fix(self, module: Module, use: CudaUse) -> Fix | None:
         bound = use.reference.binding.node if use.reference.binding else None
         if use.alias:
             return import_fix(module, bound) if isinstance(bound, ast.Import | ast.ImportFrom) else None
-        return rewrite("Use the NPU's generator", use.node, below_torch_cuda(f"torch.npu.{use.dotted.rpartition('.')[2]}"))
+        return rewrite(
+            "Use the NPU's generator", use.node, below_torch_cuda(f"torch.npu.{use.dotted.rpartition('.')[2]}")
+        )
 
 
 def _has_key(module: Module, node: ast.AST) -> bool:

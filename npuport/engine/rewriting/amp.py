@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from npuport.engine.fix import NotFixable
+from npuport.engine.fix import NotFixable, Transform
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import with_argument
 from npuport.engine.writer import Writer
 
-# torch.cuda.amp.autocast(enabled, dtype, cache_enabled) against torch.autocast(device_type, dtype, enabled, cache_enabled):
+# torch.cuda.amp.autocast takes (enabled, dtype, cache_enabled), torch.autocast (device_type, dtype, enabled, ...):
 # the order differs, so what was positional gets its keyword.
 _AUTOCAST_ORDER = ("enabled", "dtype", "cache_enabled")
 
@@ -44,7 +42,7 @@ def custom_fwd_arguments(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str
     return with_argument(node, writer.argument(writer.device_type(), "device_type"))
 
 
-def renamed_call(function: str, arguments: Callable[[cst.CSTNode, Writer], cst.CSTNode | str]) -> Callable[[cst.CSTNode, Writer], cst.CSTNode | str]:
+def renamed_call(function: str, arguments: Transform) -> Transform:
     """A transform that calls ``torch.<function>`` with the arguments that ``arguments`` makes."""
 
     def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:

@@ -36,7 +36,7 @@ class ImportedName:
 
 def cuda_imports(module: Module) -> dict[ast.stmt, list[ImportedName]]:
     """The import statements that bind torch.cuda or names below it; shared between rules."""
-    found = module.memo.get("cuda_imports")
+    found: dict[ast.stmt, list[ImportedName]] | None = module.memo.get("cuda_imports")  # type: ignore[assignment]
     if found is None:
         uses: dict[ast.AST, list[Reference]] = {}
         for reference in module.references:
@@ -44,14 +44,20 @@ def cuda_imports(module: Module) -> dict[ast.stmt, list[ImportedName]]:
                 uses.setdefault(reference.binding.node, []).append(reference)
         found = {}
         for statement in module.index.imports:
-            names = [name for alias in statement.names if (name := _imported(module, statement, alias, uses.get(statement, [])))]
+            names = [
+                name
+                for alias in statement.names
+                if (name := _imported(module, statement, alias, uses.get(statement, [])))
+            ]
             if names:
                 found[statement] = names
         module.memo["cuda_imports"] = found
-    return found  # type: ignore[return-value]
+    return found
 
 
-def _imported(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias, uses: list[Reference]) -> ImportedName | None:
+def _imported(
+    module: Module, statement: ast.Import | ast.ImportFrom, alias: ast.alias, uses: list[Reference]
+) -> ImportedName | None:
     if isinstance(statement, ast.Import):
         dotted, local = alias.name, alias.asname or alias.name.partition(".")[0]
     else:
@@ -59,7 +65,9 @@ def _imported(module: Module, statement: ast.Import | ast.ImportFrom, alias: ast
     if not (dotted == "torch.cuda" or dotted.startswith("torch.cuda.")) or alias.name == "*":
         return None
     own = tuple(use for use in uses if isinstance(use.root, ast.Name) and use.root.id == local)
-    return ImportedName(alias, dotted, local, own, _verdict(module, dotted, own, isinstance(statement, ast.Import) and not alias.asname))
+    return ImportedName(
+        alias, dotted, local, own, _verdict(module, dotted, own, isinstance(statement, ast.Import) and not alias.asname)
+    )
 
 
 def _verdict(module: Module, dotted: str, uses: tuple[Reference, ...], binds_torch: bool) -> str:
@@ -72,7 +80,11 @@ def _verdict(module: Module, dotted: str, uses: tuple[Reference, ...], binds_tor
         return "stays" if uses else "unused"
     twin = twin_of(dotted, module.target)
     parts = dotted.split(".")
-    if twin and twin.npu == f"torch.npu.{parts[-1]}" and (len(parts) == 3 or parts[2] in ("memory", "random", "streams")):
+    if (
+        twin
+        and twin.npu == f"torch.npu.{parts[-1]}"
+        and (len(parts) == 3 or parts[2] in ("memory", "random", "streams"))
+    ):
         return "twin"
     return "stays"
 
@@ -96,7 +108,9 @@ def _import_fix(module: Module, statement: ast.stmt) -> Fix | None:
         return None
     if module.source.path.name == "__init__.py" and all(name.verdict == "unused" for name in names):
         return None  # may be there for others to import
-    changes: list[Rewrite | Insertion] = [Rewrite(statement, lambda node, writer: _statement(node, writer, module, statement, names))]
+    changes: list[Rewrite | Insertion] = [
+        Rewrite(statement, lambda node, writer: _statement(node, writer, module, statement, names))
+    ]
     for name in names:
         if name.verdict == "amp":
             changes += (_amp_use(module, name.dotted, use) for use in name.uses)
@@ -120,7 +134,9 @@ def _taken(module: Module, name: str) -> bool:
     return any(name in scope for scope in module.index.bindings.values())
 
 
-def _statement(node: cst.CSTNode, writer: Writer, module: Module, statement: ast.stmt, names: list[ImportedName]) -> cst.CSTNode | str:
+def _statement(
+    node: cst.CSTNode, writer: Writer, module: Module, statement: ast.stmt, names: list[ImportedName]
+) -> cst.CSTNode | str:
     """The import statement in the writer's style; empty text removes it."""
     by_alias = {name.alias: name for name in names}
     kept: list[str] = []
@@ -135,13 +151,22 @@ def _statement(node: cst.CSTNode, writer: Writer, module: Module, statement: ast
             continue
         _move(writer, module, statement, name, kept, lines)
     if kept:
-        head = f"from {'.' * statement.level}{statement.module} import " if isinstance(statement, ast.ImportFrom) else "import "
+        head = (
+            f"from {'.' * statement.level}{statement.module} import "
+            if isinstance(statement, ast.ImportFrom)
+            else "import "
+        )
         lines.insert(0, head + ", ".join(kept))
     return ("\n" + _indentation(module, statement)).join(dict.fromkeys(lines))
 
 
 def _move(
-    writer: Writer, module: Module, statement: ast.Import | ast.ImportFrom, name: ImportedName, kept: list[str], lines: list[str]
+    writer: Writer,
+    module: Module,
+    statement: ast.Import | ast.ImportFrom,
+    name: ImportedName,
+    kept: list[str],
+    lines: list[str],
 ) -> None:
     """Say where one name comes from in the writer's style."""
     if name.verdict == "amp":
@@ -169,7 +194,9 @@ def _move(
     if whole_module and isinstance(statement, ast.Import):
         lines.append(f"import torch.npu as {name.alias.asname}")
     elif whole_module:
-        lines.append(f"from torch import {_spelled('npu', name.alias.asname or (None if not _taken(module, 'npu') else 'cuda'))}")
+        lines.append(
+            f"from torch import {_spelled('npu', name.alias.asname or (None if not _taken(module, 'npu') else 'cuda'))}"
+        )
     else:
         lines.append(f"from torch.npu import {_spelled(name.dotted.rpartition('.')[2], name.alias.asname)}")
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from npuport.engine.fix import NotFixable
+from npuport.engine.fix import NotFixable, Transform
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.writer import Writer
 
 
-def below_torch_cuda(npu_name: str) -> Callable[[cst.CSTNode, Writer], cst.CSTNode | str]:
+def below_torch_cuda(npu_name: str) -> Transform:
     """Replace a whole dotted name by its twin.
 
     Args:
@@ -53,7 +51,9 @@ def with_argument(node: cst.Call, argument: cst.Arg, *, first: bool = False) -> 
     if isinstance(last.comma, cst.Comma):
         # f(a,\n  b,\n): the new line goes like the last one, and the trailing comma stays trailing.
         between = before[-1].comma if before and isinstance(before[-1].comma, cst.Comma) else comma
-        return node.with_changes(args=[*before, last.with_changes(comma=between), argument.with_changes(comma=last.comma)])
+        return node.with_changes(
+            args=[*before, last.with_changes(comma=between), argument.with_changes(comma=last.comma)]
+        )
     after = last.whitespace_after_arg
     between = before[-1].comma if before and isinstance(before[-1].comma, cst.Comma) else comma
     last = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))

@@ -1,0 +1,152 @@
+"""What speaks for a value being a device: names, other values of the same name, uses where torch wants one."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from npuport.analysis.module import Module
+from npuport.analysis.vocabulary import is_device_name, words_of
+
+# Words that stand beside "cuda" when a device is chosen.
+_OTHER_DEVICE = re.compile(r"(cpu|mps|xpu|hpu|meta)(:\d+)?|auto")
+# Values with such a name are compared with "cuda" for another reason.
+_TEXT_WORDS = {"name", "text", "title", "tag", "framework", "env", "activity", "activities", "mode", "impl", "suffix"}
+
+
+def is_other_device(text: str) -> bool:
+    """Whether a text names a device that is not CUDA's."""
+    return _OTHER_DEVICE.fullmatch(text) is not None
+
+
+def names_other_device(node: ast.AST) -> bool:
+    """Whether a string inside ``node`` names a device that is not CUDA's."""
+    return any(is_other_device(text) for text in strings_in(node))
+
+
+def strings_in(node: ast.AST) -> list[str]:
+    """All string constants inside a node."""
+    return [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+
+
+def called_name(call: ast.Call) -> str:
+    """The last part of the called name; empty where something else is called."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def target_name(target: ast.expr) -> str | None:
+    """The name that an assignment gives a value: a variable, an attribute, a string key."""
+    if isinstance(target, ast.Name):
+        return target.id
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        return target.slice.value if isinstance(target.slice.value, str) else None
+    return None
+
+
+def targets_of(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
+    """What a statement assigns to."""
+    return statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+
+
+def is_text_name(node: ast.expr) -> bool:
+    """Whether a variable or attribute is named like a text that people read."""
+    return not _TEXT_WORDS.isdisjoint(words_of(target_name(node) or ""))
+
+
+def key_is_device(call: ast.Call) -> bool:
+    """``config.get("device", ...)``: one of the first arguments is a device-like key."""
+    keys = [arg.value for arg in call.args[:2] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+    return any(is_device_name(key) and not key.startswith("cuda") for key in keys)
+
+
+def is_device(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is a device, its type, or its text."""
+    if isinstance(node, ast.Call):
+        return _call_gives_device(module, node)
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return is_device_name(node.slice.value)
+        return is_device(module, node.value)
+    if isinstance(node, ast.Attribute):
+        return (node.attr == "type" or is_device_name(node.attr)) and not module.is_foreign(node)
+    return isinstance(node, ast.Name) and is_device_name(node.id)
+
+
+def _call_gives_device(module: Module, call: ast.Call) -> bool:
+    if module.resolve(call.func) == "torch.device":
+        return True
+    name = called_name(call)
+    if name in ("str", "repr"):
+        return bool(call.args) and is_device(module, call.args[0])
+    if name in ("lower", "split", "strip", "partition"):
+        return isinstance(call.func, ast.Attribute) and is_device(module, call.func.value)
+    return is_device_name(name)
+
+
+def reaches_device(module: Module, name: str) -> bool:
+    """Whether a name of this file is used where torch wants a device."""
+    uses: list[ast.expr] = [*module.index.names.get(name, ()), *module.index.attributes.get(name, ())]
+    return any(_is_device_position(module, use) for use in uses)
+
+
+def _is_device_position(module: Module, use: ast.expr) -> bool:
+    parent = module.parent(use)
+    if isinstance(parent, ast.keyword):
+        return parent.arg in ("device", "map_location")
+    if isinstance(parent, ast.Call) and use in parent.args:
+        return called_name(parent) in ("to", "cuda") or module.resolve(parent.func) == "torch.device"
+    return False
+
+
+def gets_other_device(module: Module, name: str) -> bool:
+    """Whether the same name is set to ``"cpu"`` or ``"mps"`` somewhere in the file."""
+    for statement in module.index.assignments:
+        value = statement.value
+        if isinstance(value, ast.Constant) and isinstance(value.value, str) and is_other_device(value.value):
+            if any(target_name(target) == name for target in targets_of(statement)):
+                return True
+    return False
+
+
+def parameter_of_default(arguments: ast.arguments, default: ast.AST) -> str:
+    """The parameter that a default value belongs to; empty where it is none."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs: list[tuple[ast.arg, ast.expr | None]] = list(
+        zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    )
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return next((parameter.arg for parameter, value in pairs if value is default), "")
+
+
+def parameter_of_argument(module: Module, call: ast.Call, argument: ast.AST) -> str | None:
+    """The parameter of a function or class of this file that a positional argument lands on."""
+    position = next((place for place, value in enumerate(call.args) if value is argument), None)
+    if position is None:
+        return None
+    function, skipped = _callee(module, call)
+    if function is None:
+        return None
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    place = position + skipped
+    return parameters[place].arg if place < len(parameters) else None
+
+
+def _callee(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:
+    """The function of this file that a call runs, and how many parameters are bound before its arguments."""
+    if isinstance(call.func, ast.Name):
+        for binding in module.names.bindings(call.func.id, call.func):
+            if isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef):
+                return binding.node, 0
+            if isinstance(binding.node, ast.ClassDef):
+                methods = [f for f in binding.node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+                return (methods[0], 1) if methods else (None, 0)
+        return None, 0
+    named = [f for f in module.index.functions if f.name == called_name(call)]
+    if len(named) != 1:
+        return None, 0
+    first = next(iter([*named[0].args.posonlyargs, *named[0].args.args]), None)
+    return named[0], int(first is not None and first.arg in ("self", "cls"))
