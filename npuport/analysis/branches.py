@@ -111,6 +111,15 @@ class Branches:
             child, parent = parent, self._parents.get(parent)
         return False
 
+    def asks_for_npu(self, site: ast.AST) -> bool:
+        """Whether a test around ``site``, in the same function, is about the NPU."""
+        child, parent = site, self._parents.get(site)
+        while parent is not None and not isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test and self.mentions_npu(parent.test):
+                return True
+            child, parent = parent, self._parents.get(parent)
+        return False
+
     def _arm_beside(self, parent: ast.AST, child: ast.AST) -> bool:
         if isinstance(parent, ast.IfExp | ast.If):
             return self._npu_arm_of_if(parent, child)

@@ -4,6 +4,7 @@
 - ``registry``     finds rule packs and selects rules
 - ``finding``      what is reported
 - ``fix``          what a rule proposes; ``writer`` words it in a style, ``rendering`` turns it into edits
+- ``shared_names`` one module for the portable names of a package
 - ``imports``      the one planner of imports and helper lines
 - ``checking``     one file to its findings; ``fixing`` one file to its fixed text
 - ``suppressions`` the comments ``# npuport: ignore[...]``

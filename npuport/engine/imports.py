@@ -10,6 +10,7 @@ from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit
 from npuport.engine.writer import Need, free_name, helper_definition
 
+_HELPERS: tuple[str, ...] = ("DEVICE_TYPE", "device_module")
 _ORDER = {"torch": 0, "torch_npu": 1, "DEVICE_TYPE": 2, "device_module": 3}
 _PROBE = 'hasattr({torch}, "npu") and {torch}.npu.is_available()'
 
@@ -45,30 +46,45 @@ def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
 
 
 def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edit]:
-    lines: list[str] = []
     names = {need.name for need in needs}
-    torch = next(
-        (name for name, bs in module.index.bindings[module.tree].items() if any(b.imported == "torch" for b in bs)),
-        None,
-    )
-    helpers_missing = [
-        name for name in ("DEVICE_TYPE", "device_module") if name in names and helper_definition(module, name) is None
-    ]
+    missing = [name for name in _HELPERS if name in names and helper_definition(module, name) is None]
     aliases = [need.line for need in needs if need.line]
-    if torch is None and ("torch" in names or helpers_missing):
-        lines.append("import torch")
-        torch = "torch"
-    if "DEVICE_TYPE" in helpers_missing:
-        lines.append(f'{free_name(module, "DEVICE_TYPE")} = "npu" if {_PROBE.format(torch=torch)} else "cuda"')
-    if "device_module" in helpers_missing:
-        lines.append(f"{free_name(module, 'device_module')} = getattr({torch}, {free_name(module, 'DEVICE_TYPE')})")
-    lines += aliases
+    shared = bool(missing and module.project.helper_import)
+    if shared:
+        lines = [f"{module.project.helper_import} {', '.join(_used_directly(needs, missing))}", *aliases]
+    else:
+        lines = [*_helper_lines(module, names, missing), *aliases]
     if not lines:
         return []
     anchor = _helper_anchor(module, first_use)
-    only_import = lines == ["import torch"]
-    blank = "" if only_import or _is_helper(module, anchor) else module.source.line_end
-    return [_line_after(module, anchor, *lines, before=blank)]
+    joins = _is_own_import(anchor) if shared else lines == ["import torch"] or _is_helper(module, anchor)
+    return [_line_after(module, anchor, *lines, before="" if joins else module.source.line_end)]
+
+
+def _is_own_import(anchor: ast.stmt | None) -> bool:
+    """Whether a line that imports from the own package may follow directly."""
+    return isinstance(anchor, ast.ImportFrom) and anchor.level > 0
+
+
+def _used_directly(needs: list[Need], missing: list[str]) -> list[str]:
+    """The names that the fixes write; ``DEVICE_TYPE`` may be there for ``device_module`` only."""
+    written = {need.name for need in needs if not need.implied}
+    return [name for name in missing if name in written]
+
+
+def _helper_lines(module: Module, names: set[str], missing: list[str]) -> list[str]:
+    lines: list[str] = []
+    bound = module.index.bindings[module.tree]
+    torch = next((name for name, bindings in bound.items() if any(b.imported == "torch" for b in bindings)), None)
+    if torch is None and ("torch" in names or missing):
+        lines.append("import torch")
+        torch = "torch"
+    device_type = free_name(module, "DEVICE_TYPE")
+    if "DEVICE_TYPE" in missing:
+        lines.append(f'{device_type} = "npu" if {_PROBE.format(torch=torch)} else "cuda"')
+    if "device_module" in missing:
+        lines.append(f"{free_name(module, 'device_module')} = getattr({torch}, {device_type})")
+    return lines
 
 
 def _is_helper(module: Module, statement: ast.stmt | None) -> bool:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from npuport.engine.checking import unreadable
 from npuport.engine.files import ChangedMeanwhile, write_atomically
 from npuport.engine.finding import Finding
-from npuport.engine.fixing import fix_source
+from npuport.engine.fixing import Fixed, fix_source
 from npuport.engine.program import Program, SourceFile
+from npuport.engine.shared_names import TEXT, new_modules, shared_imports
 from npuport.sources.errors import UnreadableSource
+from npuport.sources.text import SourceText
 
 
 @dataclass(frozen=True)
@@ -52,38 +55,78 @@ def port(program: Program, *, unsafe: bool, write: bool, progress: Callable[[int
         progress: called with files done and all files.
     """
     outcome = Outcome()
+    fixed: list[tuple[SourceFile, SourceText, Fixed]] = []
     try:
         for done, file in enumerate(program.files, start=1):
-            _port_file(program, file, outcome, unsafe=unsafe, write=write)
+            result = _fix(program, file, outcome, unsafe=unsafe)
+            if result is not None:
+                fixed.append((file, *result))
             progress(done, len(program.files))
+        modules: list[Path] = []
+        if program.checker.style == "portable":
+            fixed, modules = _with_shared_names(program, fixed, outcome, unsafe=unsafe)
+        for path in modules:
+            _create(path, outcome, write=write)
+        for file, source, final in fixed:
+            _conclude(file, source, final, outcome, write=write)
     except KeyboardInterrupt:
         outcome.interrupted = True
     return outcome
 
 
-def _port_file(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool, write: bool) -> None:
+def _fix(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool) -> tuple[SourceText, Fixed] | None:
+    """The fixed text of one file; None where there is nothing to look at."""
     try:
         if file.data is not None and not file.named and not program.checker.rules_for(file.data):
-            return
+            return None
         source = program.source(file)
     except UnreadableSource as error:
         outcome.remaining += unreadable(program.checker, str(file.path), error)
+        return None
+    facts, ignored = program.facts_of(file.path), program.ignored(file.path)
+    return source, fix_source(program.checker, source, facts, unsafe=unsafe, ignored=ignored)
+
+
+def _with_shared_names(
+    program: Program, fixed: list[tuple[SourceFile, SourceText, Fixed]], outcome: Outcome, *, unsafe: bool
+) -> tuple[list[tuple[SourceFile, SourceText, Fixed]], list[Path]]:
+    """Fix the files again that import the portable names from one module of their package."""
+    words = shared_imports({file.path: (source.text, result.text) for file, source, result in fixed})
+    for path, import_words in words.items():
+        program.project[path] = replace(program.facts_of(path), helper_import=import_words)
+    again: list[tuple[SourceFile, SourceText, Fixed]] = []
+    for file, source, result in fixed:
+        redone = _fix(program, file, outcome, unsafe=unsafe) if file.path in words else None
+        again.append((file, *redone) if redone is not None else (file, source, result))
+    return again, new_modules(words)
+
+
+def _create(path: Path, outcome: Outcome, *, write: bool) -> None:
+    """Make the module with the portable names."""
+    relative = Path(os.path.relpath(path))
+    try:
+        if write:
+            with path.open("x", encoding="utf-8", newline="") as stream:
+                stream.write(TEXT)
+    except OSError as error:
+        outcome.faults.append(f"{relative}: not written: {error.strerror or error}")
         return
-    fixed = fix_source(
-        program.checker, source, program.facts_of(file.path), unsafe=unsafe, ignored=program.ignored(file.path)
-    )
+    outcome.changed.append(ChangedFile(relative, "", TEXT))
+
+
+def _conclude(file: SourceFile, source: SourceText, fixed: Fixed, outcome: Outcome, *, write: bool) -> None:
+    """Write one fixed file and note what became of its findings."""
     if fixed.fault:
         outcome.faults.append(f"{file.path}: left as it was: {fixed.fault}")
-    elif fixed.text != source.text and not source.round_trips:
-        outcome.faults.append(f"{file.path}: left as it was: its bytes are not exact {source.encoding}")
-        return
-    elif fixed.text != source.text and write:
+    elif fixed.text != source.text:
         try:
-            write_atomically(file.path, source.encode(fixed.text), file.data or b"")
-        except (ChangedMeanwhile, OSError) as error:
+            if not source.round_trips:
+                raise UnreadableSource(f"its bytes are not exact {source.encoding}")
+            if write:
+                write_atomically(file.path, source.encode(fixed.text), file.data or b"")
+        except (ChangedMeanwhile, OSError, UnreadableSource) as error:
             outcome.faults.append(f"{file.path}: not written: {getattr(error, 'strerror', None) or error}")
             return
-    if fixed.text != source.text:
         outcome.changed.append(ChangedFile(file.path, source.text, fixed.text))
     outcome.ported += fixed.ported
     outcome.remaining += fixed.remaining

@@ -27,11 +27,13 @@ class Need:
         name: what must be bound: ``torch``, ``torch_npu``, ``DEVICE_TYPE``, ``device_module`` or an alias.
         line: the statement that binds an alias; empty for the well-known names.
         scope: the function that gets the line where torch is imported inside it only.
+        implied: only another helper line uses the name.
     """
 
     name: str
     line: str = ""
     scope: ast.AST | None = None
+    implied: bool = False
 
 
 class Writer:
@@ -69,7 +71,7 @@ class Writer:
         if not self.portable:
             self.need_torch_npu()
             return f"{self.torch()}.npu"
-        self.helper("DEVICE_TYPE")
+        self._need(Need("DEVICE_TYPE", "", self._torch_scope(), implied=True))
         return self.helper("device_module")
 
     def torch(self) -> str:

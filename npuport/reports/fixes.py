@@ -9,6 +9,7 @@ import click
 
 from npuport.engine.finding import Applicability, Finding, Severity
 from npuport.engine.porting import ChangedFile, Outcome
+from npuport.reports.report import counted
 
 _LISTED = 40
 
@@ -55,7 +56,8 @@ def _ported(outcome: Outcome, *, written: bool) -> str:
     what = ", ".join(f"{number} {name}" for name, number in counts.most_common())
     head = "Ported" if written else "Would port"
     tail = "" if written else "; run again with --write"
-    return f"{head} {len(outcome.ported)} findings in {len(outcome.changed)} files: {what}{tail}."
+    findings, files = counted(len(outcome.ported), "finding"), counted(len(outcome.changed), "file")
+    return f"{head} {findings} in {files}: {what}{tail}."
 
 
 def _left(remaining: list[Finding], *, unsafe: bool) -> list[str]:
@@ -68,7 +70,7 @@ def _left(remaining: list[Finding], *, unsafe: bool) -> list[str]:
     if not work:
         lines.append("Nothing is left for a person.")
     if notes:
-        lines.append(f"{len(notes)} notes of advice; `npuport check` lists them.")
+        lines.append(f"{counted(len(notes), 'note')} of advice; `npuport check` lists them.")
     return lines
 
 

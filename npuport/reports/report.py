@@ -45,11 +45,11 @@ class Report:
     def summary(self) -> str:
         """One line: how many findings of which severity, and how many can be fixed."""
         if not self.findings:
-            return f"All clear: {_count(self.files, 'file')} checked"
+            return f"All clear: {counted(self.files, 'file')} checked"
         counts = Counter(finding.severity.value for finding in self.findings)
-        parts = [_count(counts[name], name) for name in ("error", "warning", "note") if counts[name]]
+        parts = [counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]]
         files = len({finding.filename for finding in self.findings})
-        text = f"Found {', '.join(parts)} in {files} of {_count(self.files, 'file')}"
+        text = f"Found {', '.join(parts)} in {files} of {counted(self.files, 'file')}"
         safe = sum(f.fix is not None and f.fix.applicability is Applicability.SAFE for f in self.findings)
         unsafe = sum(f.fix is not None and f.fix.applicability is Applicability.UNSAFE for f in self.findings)
         if safe:
@@ -59,5 +59,6 @@ class Report:
         return text
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -79,15 +79,12 @@ class CudaEnvironment(Rule):
 
     def _ported(self, module: Module, node: ast.AST) -> bool:
         """Whether the NPU's variable is treated right beside this one."""
-        if module.knows_npu(node):
+        if module.branches.asks_for_npu(node):
             return True
         name = node.value if isinstance(node, ast.Constant) else getattr(node, "arg", "")
         twin = environment_twins()[str(name)].npu
-        if not twin or twin not in module.source.text:
-            return False
-        around = module.function(node)
-        return twin in (
-            module.text_of(around) if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) else module.source.text
+        return twin is not None and any(
+            twin in module.text_of(near) for near in _neighbours(module, module.statement(node))
         )
 
     def _is_command(self, module: Module, node: ast.Constant) -> bool:
@@ -124,6 +121,17 @@ class CudaEnvironment(Rule):
         if fault:
             return Hit(keyword.value, f"{message}; {fault}")
         return Hit(keyword.value, message, rewrite(f"Set {twin.npu}", call, _keyword_set(name, twin.npu)))
+
+
+def _neighbours(module: Module, statement: ast.stmt) -> list[ast.stmt]:
+    """A simple statement and the ones right before and behind it; of a compound one nothing."""
+    if hasattr(statement, "body"):
+        return []
+    parent = module.parent(statement)
+    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+    block: list[ast.stmt] = next((b for b in blocks if isinstance(b, list) and statement in b), [statement])
+    place = block.index(statement)
+    return [near for near in block[max(place - 1, 0) : place + 2] if not hasattr(near, "body")]
 
 
 def _use_of(module: Module, node: ast.Constant) -> tuple[str, ast.expr | None] | None:

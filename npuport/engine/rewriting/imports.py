@@ -139,66 +139,54 @@ def _statement(
 ) -> cst.CSTNode | str:
     """The import statement in the writer's style; empty text removes it."""
     by_alias = {name.alias: name for name in names}
-    kept: list[str] = []
-    lines: list[str] = []
     assert isinstance(statement, ast.Import | ast.ImportFrom)
+    own = f"{'.' * statement.level}{statement.module or ''}" if isinstance(statement, ast.ImportFrom) else ""
+    from_module: dict[str, list[str]] = {}  # "" for plain imports
+    assignments: list[str] = []
     for alias in statement.names:
         name = by_alias.get(alias)
         if name is None or name.verdict == "stays":
-            kept.append(_spelled(alias.name, alias.asname))
-            continue
-        if name.verdict == "unused":
-            continue
-        _move(writer, module, statement, name, kept, lines)
-    if kept:
-        head = (
-            f"from {'.' * statement.level}{statement.module} import "
-            if isinstance(statement, ast.ImportFrom)
-            else "import "
-        )
-        lines.insert(0, head + ", ".join(kept))
-    return ("\n" + _indentation(module, statement)).join(dict.fromkeys(lines))
+            from_module.setdefault(own, []).append(_spelled(alias.name, alias.asname))
+        elif name.verdict == "amp":
+            writer.need_torch_npu()
+            from_module.setdefault("torch.amp", []).append(_spelled(alias.name, alias.asname))
+        elif name.verdict == "twin" and isinstance(statement, ast.Import) and alias.asname is None:
+            # `import torch.cuda` binds torch: the uses are changed where they stand.
+            if not [b for b in module.names.bindings("torch", statement) if b.node is not statement]:
+                from_module.setdefault("", []).append("torch")
+        elif name.verdict == "twin" and writer.portable:
+            assignments += _bound_portably(writer, module, statement, name)
+        elif name.verdict == "twin":
+            writer.need_torch_npu()
+            source, spelled = _npu_import(module, statement, name)
+            from_module.setdefault(source, []).append(spelled)
+    imports = [
+        f"from {source} import {', '.join(n)}" if source else f"import {', '.join(n)}"
+        for source, n in from_module.items()
+    ]
+    return ("\n" + _indentation(module, statement)).join([*imports, *assignments])
 
 
-def _move(
-    writer: Writer,
-    module: Module,
-    statement: ast.Import | ast.ImportFrom,
-    name: ImportedName,
-    kept: list[str],
-    lines: list[str],
-) -> None:
-    """Say where one name comes from in the writer's style."""
-    if name.verdict == "amp":
-        writer.need_torch_npu()
-        lines.append(f"from torch.amp import {_spelled(name.alias.name, name.alias.asname)}")
-        return
-    whole_module = name.dotted == "torch.cuda"
-    if isinstance(statement, ast.Import) and name.alias.asname is None:
-        # `import torch.cuda` binds torch: the uses are changed where they stand.
-        others = [b for b in module.names.bindings("torch", statement) if b.node is not statement]
-        if not others:
-            lines.append("import torch")
-        return
-    if writer.portable:
-        source = writer.device_module() + ("" if whole_module else f".{name.dotted.rpartition('.')[2]}")
-        line = f"{name.local} = {source}"
-        if module.names.scope_of(statement) is module.tree:
-            if module.parent(statement) is not module.tree:
-                raise NotFixable("imported conditionally")
-            writer.need_line(name.local, line)
-        else:
-            lines.append(line)
-        return
-    writer.need_torch_npu()
-    if whole_module and isinstance(statement, ast.Import):
-        lines.append(f"import torch.npu as {name.alias.asname}")
-    elif whole_module:
-        lines.append(
-            f"from torch import {_spelled('npu', name.alias.asname or (None if not _taken(module, 'npu') else 'cuda'))}"
-        )
-    else:
-        lines.append(f"from torch.npu import {_spelled(name.dotted.rpartition('.')[2], name.alias.asname)}")
+def _bound_portably(writer: Writer, module: Module, statement: ast.stmt, name: ImportedName) -> list[str]:
+    """``empty_cache = device_module.empty_cache``: below the imports, or in a function where the import stood."""
+    source = writer.device_module() + ("" if name.dotted == "torch.cuda" else f".{name.dotted.rpartition('.')[2]}")
+    line = f"{name.local} = {source}"
+    if module.names.scope_of(statement) is not module.tree:
+        return [line]
+    if module.parent(statement) is not module.tree:
+        raise NotFixable("imported conditionally")
+    writer.need_line(name.local, line)
+    return []
+
+
+def _npu_import(module: Module, statement: ast.Import | ast.ImportFrom, name: ImportedName) -> tuple[str, str]:
+    """The module to import from in npu style, empty for a plain import, and the name as it is spelled there."""
+    asname = name.alias.asname
+    if name.dotted != "torch.cuda":
+        return "torch.npu", _spelled(name.dotted.rpartition(".")[2], asname)
+    if isinstance(statement, ast.Import):
+        return "", _spelled("torch.npu", asname)
+    return "torch", _spelled("npu", asname or ("cuda" if _taken(module, "npu") else None))
 
 
 def _spelled(name: str, asname: str | None) -> str:
