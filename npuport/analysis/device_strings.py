@@ -93,7 +93,7 @@ def named_device(node: ast.AST) -> str | None:
 
 def _spells_device(node: ast.Constant | ast.JoinedStr) -> bool:
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and bool(_DEVICE.fullmatch(node.value))
+        return str(node.value).startswith("cuda") and bool(_DEVICE.fullmatch(str(node.value)))
     # f"cuda:{rank}" is a device; f"cuda:{rank} is full" is a sentence.
     if len(node.values) != 2 or not isinstance(node.values[1], ast.FormattedValue):
         return False

@@ -183,6 +183,22 @@ class Module:
                 return False
         return False
 
+    def calls_into(self, libraries: frozenset[str]) -> Iterator[tuple[ast.Call, str]]:
+        """Calls of what is imported from some libraries, with the dotted name that is called."""
+        names = {
+            name
+            for scope in self.index.bindings.values()
+            for name, bindings in scope.items()
+            if any(library_of(binding.imported or "") in libraries for binding in bindings)
+        }
+        for name in sorted(names):
+            for root in self.index.names.get(name, ()):
+                node: ast.AST = root
+                while isinstance(parent := self.parent(node), ast.Attribute):
+                    node = parent
+                if isinstance(parent, ast.Call) and parent.func is node and (dotted := self.resolve(node)):
+                    yield parent, dotted
+
     @cached_property
     def references(self) -> list[Reference]:
         """Uses of names that stand for torch or for something below it, in source order."""

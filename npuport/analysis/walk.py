@@ -43,7 +43,7 @@ def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class Binding:
     """One place that gives a name a value in a scope.
 

@@ -46,6 +46,9 @@ _SKRL = {
 }
 
 
+_LIBRARIES = frozenset({"stable_baselines3", "sb3_contrib", "skrl"})
+
+
 class LibraryPicksDevice(Rule):
     """A library is left to pick the device, and it only knows CUDA.
 
@@ -92,8 +95,8 @@ class LibraryPicksDevice(Rule):
     )
 
     def check(self, module: Module) -> Iterator[Hit]:
-        for call in module.index.calls:
-            name = _agent(module.resolve(call.func) or "")
+        for call, dotted in module.calls_into(_LIBRARIES):
+            name = _agent(dotted)
             if name is None or module.knows_npu(call) or any(keyword.arg is None for keyword in call.keywords):
                 continue
             given = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
