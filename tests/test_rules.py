@@ -22,7 +22,9 @@ rules = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 
 
 def checker(code: str, style: str = "npu", *, gate: bool = True, target: str = "2.13.0") -> Checker:
-    return Checker(all_rules(), frozenset({code}), style, target, gate=gate, with_edits=True)
+    # Whether a suppression is used is only known when all rules run.
+    reported = {rule.code for rule in all_rules()} if code == "NPU001" else {code}
+    return Checker(all_rules(), frozenset(reported), style, target, gate=gate, with_edits=True)
 
 
 def target_of(code: str) -> str:
@@ -35,6 +37,7 @@ def target_of(code: str) -> str:
 def test_finds_what_is_marked_and_nothing_else(fixture: RuleFixture, gate: bool) -> None:
     job = Job(fixture.path, fixture.path.read_bytes())
     found = check_bytes(checker(fixture.code, gate=gate, target=target_of(fixture.code)), job)
+    found = [finding for finding in found if finding.code == fixture.code]
     assert sorted(finding.location.row for finding in found) == fixture.expected_rows, [f.message for f in found]
 
 

@@ -33,7 +33,7 @@ _CUDA = re.compile(r"cuda|CUDA|gpu|GPU|nccl|xpu|mps|device|accelerator")
 
 # What only CUDA has: a test that guards one of these must not come true on an NPU unseen.
 _CUDA_ONLY = re.compile(
-    r"torch\.compile|\bfused\s*=\s*True|flash_attn|flash_attention|\bapex\b|\btriton\b|CUDAGraph|cuda\.graph\b|"
+    r"(?<!\bre)\.compile\(|\bfused\s*=\s*True|flash_attn|flash_attention|\bapex\b|\btriton\b|CUDAGraph|cuda\.graph\b|"
     r"make_graphed_callables|nvtx|get_device_capability|xformers|bitsandbytes|transformer_engine|tensorrt"
 )
 
@@ -132,6 +132,8 @@ class Branches:
         if isinstance(parent, ast.Dict):
             keys = [key.value for key in parent.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
             return any(_NPU.search(key) for key in keys) and any(_CUDA.search(key) for key in keys)
+        if isinstance(parent, ast.MatchOr):
+            return any(self.mentions_npu(pattern) for pattern in parent.patterns if pattern is not child)
         if isinstance(parent, ast.match_case):
             match = self._parents[parent]
             return isinstance(match, ast.Match) and any(
@@ -188,6 +190,9 @@ class Branches:
         child, parent = question, self._parents.get(question)
         while isinstance(parent, ast.expr) and not isinstance(parent, ast.IfExp | ast.Lambda):
             child, parent = parent, self._parents.get(parent)
+        switched = self._parents.get(parent) if isinstance(parent, ast.IfExp) else parent
+        if isinstance(switched, ast.keyword) and switched.arg == "fused":
+            return "fused"
         if not isinstance(parent, ast.If | ast.IfExp) or child is not parent.test:
             return None
         arms = parent.body if isinstance(parent, ast.If) else [parent.body]

@@ -25,6 +25,7 @@ def partners(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
 def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
     tests_by_flag = _flags(module)
     groups: dict[ast.AST, set[ast.AST]] = {}
+    _join_conditions(module, groups)
     for site in device_strings(module):
         if site.role is not Role.VALUE:
             continue
@@ -34,9 +35,24 @@ def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
                 if isinstance(name, ast.Name | ast.Attribute):
                     asked += tests_by_flag.get(name.id if isinstance(name, ast.Name) else name.attr, [])
             for question in asked:
-                groups.setdefault(site.anchor, set()).add(question)
-                groups.setdefault(question, set()).add(site.anchor)
+                groups.setdefault(site.node, set()).add(question)
+                groups.setdefault(question, set()).add(site.node)
     return {node: tuple(others) for node, others in groups.items()}
+
+
+def _join_conditions(module: Module, groups: dict[ast.AST, set[ast.AST]]) -> None:
+    """``device.type == "cuda" and not torch.cuda.is_available()``: both ask for the same device."""
+    conditions: dict[ast.AST, list[ast.AST]] = {}
+    halves: list[ast.AST] = [*(s.node for s in device_strings(module)), *(r.node for r in _availability_tests(module))]
+    for half in halves:
+        around = module.parent(half)
+        while isinstance(around, ast.expr):
+            if isinstance(around, ast.BoolOp):
+                conditions.setdefault(around, []).append(half)
+            around = module.parent(around)
+    for joined in conditions.values():
+        for half in joined:
+            groups.setdefault(half, set()).update(other for other in joined if other is not half)
 
 
 def _availability_tests(module: Module) -> list[Reference]:

@@ -68,6 +68,12 @@ def cuda_uses(module: Module) -> list[CudaUse]:
     return found  # type: ignore[return-value]
 
 
+def is_imported(use: CudaUse) -> bool:
+    """Whether the name of an alias comes from an import statement, not from an assignment."""
+    binding = use.reference.binding
+    return binding is not None and isinstance(binding.node, ast.Import | ast.ImportFrom)
+
+
 def _use(module: Module, reference: Reference) -> CudaUse:
     """Cut the reference down to the API name: ``torch.cuda.amp.autocast`` has three parts, most have one."""
     node, dotted = reference.node, reference.dotted

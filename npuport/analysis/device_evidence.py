@@ -60,7 +60,7 @@ def is_text_name(node: ast.expr) -> bool:
 def key_is_device(call: ast.Call) -> bool:
     """``config.get("device", ...)``: one of the first arguments is a device-like key."""
     keys = [arg.value for arg in call.args[:2] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-    return any(is_device_name(key) and not key.startswith("cuda") for key in keys)
+    return any(is_device_name(key) and not key.lower().startswith(("cuda", "nccl")) for key in keys)
 
 
 def is_device(module: Module, node: ast.expr) -> bool:
@@ -133,6 +133,26 @@ def parameter_of_argument(module: Module, call: ast.Call, argument: ast.AST) -> 
     parameters = [*function.args.posonlyargs, *function.args.args]
     place = position + skipped
     return parameters[place].arg if place < len(parameters) else None
+
+
+def class_of(module: Module, value: ast.expr) -> ast.ClassDef | None:
+    """The class of this file that a value is an instance of, where that is plain to see.
+
+    ``self`` inside a method, ``Buffer(...)``, and names and attributes that are only ever set to such a call.
+    """
+    if isinstance(value, ast.Name) and value.id in ("self", "cls"):
+        return module.enclosing(value, ast.ClassDef)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        bindings = module.names.bindings(value.func.id, value.func)
+        return next((b.node for b in bindings if isinstance(b.node, ast.ClassDef)), None)
+    sources: list[ast.expr | None] = []
+    if isinstance(value, ast.Name):
+        sources = [binding.value for binding in module.names.bindings(value.id, value)]
+    elif isinstance(value, ast.Attribute):
+        statements = [s for s in module.index.assignments if any(target_name(t) == value.attr for t in targets_of(s))]
+        sources = [statement.value for statement in statements]
+    classes = {class_of(module, source) if isinstance(source, ast.Call) else None for source in sources}
+    return classes.pop() if len(classes) == 1 else None
 
 
 def _callee(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:

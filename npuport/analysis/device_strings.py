@@ -45,6 +45,7 @@ _OPTION_CALLS = {"add_argument", "option", "argument", "DEFINE_string", "DEFINE_
 _FIELD_CALLS = {"field", "Field", "Option", "Argument"}
 _DEFAULT_GETTERS = {"get", "pop", "setdefault", "getenv", "get_param", "setattr"}
 _DEVICE_CALLS = ("torch.device", "torch.Generator", "torch.set_default_device", "torch.get_device_module")
+_AMP_CALLS = (".autocast", ".GradScaler")
 _PASSED_ON = {"str", "list", "tuple", "set", "Choice", "frozenset", "cast", "next", "iter"}
 
 
@@ -84,6 +85,22 @@ def device_strings(module: Module) -> list[DeviceString]:
         sites = [site for node in spelled if (site := _Classifier(module, node).classify())]
         found = module.memo["device_strings"] = sorted(sites, key=lambda s: (s.node.lineno, s.node.col_offset))
     return found  # type: ignore[return-value]
+
+
+def is_map_location(module: Module, literal: ast.Dict) -> bool:
+    """Whether a dictionary maps saved device names: given as ``map_location``, or kept under that name."""
+    around = module.parent(literal)
+    if isinstance(around, ast.keyword):
+        return around.arg == "map_location"
+    return isinstance(around, ast.Assign) and any(target_name(target) == "map_location" for target in around.targets)
+
+
+def saved_device_maps(module: Module) -> list[ast.Dict]:
+    """The dictionaries of a file that map saved storages to CUDA devices."""
+    candidates: list[ast.expr] = [keyword.value for keyword in module.index.keywords.get("map_location", ())]
+    candidates += [statement.value for statement in module.index.assignments if statement.value is not None]
+    maps = [node for node in candidates if isinstance(node, ast.Dict) and is_map_location(module, node)]
+    return [literal for literal in maps if any("cuda" in module.text_of(value) for value in literal.values)]
 
 
 def named_device(node: ast.AST) -> str | None:
@@ -169,6 +186,12 @@ class _Classifier:
         """``"cuda:%d" % i`` and ``"cuda:" + str(i)``."""
         return _CLIMB if isinstance(operation.op, ast.Mod | ast.Add) and child is operation.left else None
 
+    def _made_by_factory(self, function: ast.Lambda, child: ast.AST) -> object:
+        """``field(default_factory=lambda: ["cuda:0"])``."""
+        around = self._module.parent(function)
+        made = isinstance(around, ast.keyword) and around.arg == "default_factory"
+        return _CLIMB if made and child is function.body else None
+
     def _method(self, attribute: ast.Attribute, child: ast.AST) -> object:
         return _CLIMB if attribute.attr in ("format", "lower", "strip") else None
 
@@ -194,6 +217,8 @@ class _Classifier:
         return self._site(Role.QUESTION, False, "compared with a value that is likely a device", compare)
 
     def _matched(self, pattern: ast.MatchValue, child: ast.AST) -> object:
+        if not isinstance(self._module.parent(pattern), ast.match_case | ast.MatchOr):
+            return None  # a part of something else: ["ppo", "cuda", *rest]
         return self._site(Role.QUESTION, True, "a device is matched against it")
 
     # ---- what takes the value
@@ -208,7 +233,7 @@ class _Classifier:
             return self._site(Role.QUESTION, True, "a device is asked for it", call) if asked else None
         if library_of(dotted) in FOREIGN_LIBRARIES or module.is_foreign(call.func):
             return None
-        if dotted.endswith((".autocast", ".GradScaler")):
+        if dotted.endswith(_AMP_CALLS) and child is self._node:
             return None  # NPU501 and NPU502
         if dotted in _DEVICE_CALLS:
             return self._value(True, f"argument of {dotted}")
@@ -245,11 +270,11 @@ class _Classifier:
         dotted = self._module.resolve(call.func) or ""
         if library_of(dotted) in FOREIGN_LIBRARIES or self._module.is_foreign(call.func) or name in TEXT_SINKS:
             return None
-        if name in _FIELD_CALLS and keyword.arg == "default":
+        if name in _FIELD_CALLS and keyword.arg in ("default", "default_factory"):
             return _CLIMB
         if name in _OPTION_CALLS and keyword.arg in ("default", "choices", "const", "type", "value"):
             return self._option(call, keyword.arg)
-        if dotted.endswith((".autocast", ".GradScaler")) or keyword.arg == "pin_memory_device":
+        if (dotted.endswith(_AMP_CALLS) and keyword.value is self._node) or keyword.arg == "pin_memory_device":
             return None  # NPU501 and NPU502; pin_memory_device is ignored since torch 2.13
         if dotted in _DEVICE_CALLS and keyword.arg == "type":
             return self._value(True, f"argument of {dotted}")
@@ -270,8 +295,7 @@ class _Classifier:
         return None
 
     def _dict_value(self, literal: ast.Dict, child: ast.AST) -> object:
-        around = self._module.parent(literal)
-        if child in literal.keys or (isinstance(around, ast.keyword) and around.arg == "map_location"):
+        if child in literal.keys or is_map_location(self._module, literal):
             return None  # keys are a file format; NPU101 takes a dictionary of saved devices as a whole
         key = next((k for k, value in zip(literal.keys, literal.values, strict=True) if value is child), None)
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -332,6 +356,7 @@ _STEPS: dict[type[ast.AST], Callable[[_Classifier, Any, ast.AST], object]] = {
     ast.GeneratorExp: _Classifier._element_of_comprehension,
     ast.BinOp: _Classifier._operand,
     ast.Attribute: _Classifier._method,
+    ast.Lambda: _Classifier._made_by_factory,
     ast.Compare: _Classifier._compared,
     ast.MatchValue: _Classifier._matched,
     ast.Call: _Classifier._argument,

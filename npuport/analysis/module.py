@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -243,6 +244,7 @@ class Module:
         while isinstance(parent, ast.Attribute):
             node, dotted = parent, f"{dotted}.{parent.attr}"
             parent = self.parent(node)
+        dotted = _SAME_NAME.sub("torch.cuda.amp.", dotted)
         bindings = self.names.bindings(root.id, root) if isinstance(root, ast.Name) else []
         return Reference(node, dotted, root, bindings[0] if len(bindings) == 1 else None)
 
@@ -250,6 +252,10 @@ class Module:
     def memo(self) -> dict[str, object]:
         """Results that several rules share, by the name of the analysis that made them."""
         return {}
+
+
+# torch.cuda.amp.autocast_mode.autocast is torch.cuda.amp.autocast.
+_SAME_NAME = re.compile(r"^torch\.cuda\.amp\.(?:autocast_mode|grad_scaler)\.")
 
 
 def _root_name(value: ast.expr) -> str | None:

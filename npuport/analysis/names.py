@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from npuport.analysis.walk import FUNCTIONS, SCOPES, Binding, Scope, SyntaxIndex
 from npuport.facts.api import torch_cuda_names
@@ -19,6 +20,12 @@ class Names:
         self._resolved: dict[ast.AST, str | None] = {}
         self._busy: set[ast.AST] = set()
 
+    @cached_property
+    def _bound_inside(self) -> frozenset[str]:
+        """Names that some function or class binds."""
+        scopes = (bound for scope, bound in self._index.bindings.items() if scope is not self._tree)
+        return frozenset(name for bound in scopes for name in bound)
+
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which ``node`` is evaluated.
 
@@ -34,6 +41,8 @@ class Names:
 
     def bindings(self, name: str, node: ast.AST) -> list[Binding]:
         """The bindings of ``name`` in the innermost scope around ``node`` that binds it."""
+        if name not in self._bound_inside:
+            return self._index.bindings[self._tree].get(name, [])  # most names: no need to look for the scope
         scope: Scope = self.scope_of(node)
         innermost = True
         while True:

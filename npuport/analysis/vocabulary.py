@@ -23,6 +23,7 @@ TEXT_SINKS = frozenset({
     "print", "pprint", "info", "debug", "warning", "warn", "error", "critical", "exception", "log", "write",
     "writelines", "add_text", "echo", "secho", "set_description", "set_postfix", "set_title", "title", "xlabel",
     "ylabel", "suptitle", "annotate", "fail", "skip", "xfail", "input", "add_tag", "rule", "set_xlabel", "set_ylabel",
+    "getLogger",
 })  # fmt: skip
 
 # Keyword arguments that carry such a text, or a name chosen by the user.

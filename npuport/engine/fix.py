@@ -38,15 +38,17 @@ class Rewrite:
 
 @dataclass(frozen=True)
 class Insertion:
-    """Put a new statement before ``statement``, with its indentation.
+    """Put a new statement before or behind ``statement``, with its indentation.
 
     Attributes:
-        statement: the statement that the new one comes before.
-        text: makes the new source text, without indentation and line end.
+        statement: the statement that the new one comes beside.
+        text: makes the new source text, without indentation and line end; empty where the style needs none.
+        after: behind the statement's last line and its comment.
     """
 
     statement: ast.stmt
     text: Callable[[Writer], str]
+    after: bool = False
 
 
 @dataclass(frozen=True)

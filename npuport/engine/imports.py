@@ -10,6 +10,7 @@ from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit
 from npuport.engine.writer import Need, free_name, helper_definition
 
+_IMPORT_TORCH_NPU = "import torch_npu  # noqa: F401"
 _HELPERS: tuple[str, ...] = ("DEVICE_TYPE", "device_module")
 _ORDER = {"torch": 0, "torch_npu": 1, "DEVICE_TYPE": 2, "device_module": 3}
 _PROBE = 'hasattr({torch}, "npu") and {torch}.npu.is_available()'
@@ -38,11 +39,16 @@ def plan(module: Module, needs: Iterable[Need], first_use: int) -> list[Edit]:
 
 
 def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
-    """``import torch_npu`` right below ``import torch``: unguarded, it should fail loudly where it is missing."""
+    """``import torch_npu`` right below ``import torch``: unguarded, it should fail loudly where it is missing.
+
+    Where only parts of torch are imported it stands above the first, since ``from torch.npu import ...`` needs it.
+    """
     if not any(need.name == "torch_npu" for need in needs) or "torch_npu" in module.libraries:
         return []
-    anchor = _torch_import(module)
-    return [] if anchor is None else [_line_after(module, anchor, "import torch_npu  # noqa: F401")]
+    whole, parts = _torch_imports(module)
+    if whole is not None:
+        return [_line_after(module, whole, _IMPORT_TORCH_NPU)]
+    return [_line_before(module, parts[0], _IMPORT_TORCH_NPU)] if parts else []
 
 
 def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edit]:
@@ -57,7 +63,11 @@ def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edi
     if not lines:
         return []
     anchor = _helper_anchor(module, first_use)
-    joins = _is_own_import(anchor) if shared else lines == ["import torch"] or _is_helper(module, anchor)
+    if lines[0] == "import torch":
+        lines = lines if lines[-1] else lines[:-1]
+        joins = True
+    else:
+        joins = _is_own_import(anchor) if shared else _is_helper(module, anchor)
     return [_line_after(module, anchor, *lines, before="" if joins else module.source.line_end)]
 
 
@@ -77,7 +87,7 @@ def _helper_lines(module: Module, names: set[str], missing: list[str]) -> list[s
     bound = module.index.bindings[module.tree]
     torch = next((name for name, bindings in bound.items() if any(b.imported == "torch" for b in bindings)), None)
     if torch is None and ("torch" in names or missing):
-        lines.append("import torch")
+        lines += ["import torch", ""]
         torch = "torch"
     device_type = free_name(module, "DEVICE_TYPE")
     if "DEVICE_TYPE" in missing:
@@ -102,7 +112,7 @@ def _plan_in_function(module: Module, scope: ast.AST, names: list[str]) -> list[
     anchor = max(imports, key=lambda node: node.lineno)
     if "torch_npu" in names:
         known = any(b.imported == "torch_npu" for b in module.index.bindings.get(scope, {}).get("torch_npu", []))
-        return [] if known else [_line_after(module, anchor, "import torch_npu  # noqa: F401")]
+        return [] if known else [_line_after(module, anchor, _IMPORT_TORCH_NPU)]
     bound = module.index.bindings.get(scope, {})
     torch = next((name for name, bs in bound.items() if any(b.imported == "torch" for b in bs)), None)
     if torch is None:
@@ -116,14 +126,15 @@ def _plan_in_function(module: Module, scope: ast.AST, names: list[str]) -> list[
     return [_line_after(module, anchor, *lines)] if lines else []
 
 
-def _torch_import(module: Module) -> ast.stmt | None:
-    """The module-level import of torch that others follow: ``import torch`` itself, else the last of its parts."""
+def _torch_imports(module: Module) -> tuple[ast.stmt | None, list[ast.stmt]]:
+    """The module-level ``import torch``, and the imports of parts of torch, in source order."""
     found = [
         node for node in module.index.imports if _imports_torch(node) and module.names.scope_of(node) is module.tree
     ]
-    found = [node for node in found if not _type_checking_only(module, node)]
+    found = sorted((n for n in found if not _type_checking_only(module, n)), key=lambda n: n.lineno)
     whole = [node for node in found if isinstance(node, ast.Import) and any(a.name == "torch" for a in node.names)]
-    return min(whole, key=lambda n: n.lineno) if whole else max(found, key=lambda n: n.lineno, default=None)
+    parts: list[ast.stmt] = [node for node in found if node not in whole]
+    return (whole[0] if whole else None), parts
 
 
 def _imports_torch(node: ast.Import | ast.ImportFrom) -> bool:
@@ -148,7 +159,8 @@ def _helper_anchor(module: Module, first_use: int) -> ast.stmt | None:
     """
     body = module.tree.body
     usable = [s for s in body if module.branches.span(s)[1] <= first_use]
-    torch_import = _torch_import(module)
+    whole, parts = _torch_imports(module)
+    torch_import = whole or (parts[-1] if parts else None)
     top = next(
         (s for s in body if torch_import is not None and (s is torch_import or torch_import in ast.walk(s))), None
     )
@@ -183,12 +195,22 @@ def _chooses_cards(module: Module, statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign | ast.Expr | ast.If) and "VISIBLE_DEVICES" in module.text_of(statement)
 
 
+def _line_before(module: Module, anchor: ast.stmt, line: str) -> Edit:
+    """Insert a whole line above a statement, with its indentation."""
+    start, _ = module.branches.span(anchor)
+    first = module.source.line_starts[anchor.lineno - 1]
+    indentation = module.source.text[first:start]
+    if indentation.strip():
+        raise NotFixable("the import shares its line with another statement")
+    return Edit(first, first, indentation + line + module.source.line_end)
+
+
 def _line_after(module: Module, anchor: ast.stmt | None, *lines: str, before: str = "") -> Edit:
     """Insert whole lines below a statement, with its indentation."""
     source = module.source
     end_of_line = source.line_end
     if anchor is None:
-        return Edit(0, 0, "".join(line + end_of_line for line in lines))
+        return Edit(0, 0, "".join(line + end_of_line for line in (*lines, "")))
     start, end = module.branches.span(anchor)
     first = source.line_starts[anchor.lineno - 1]
     indentation = source.text[first:start]
@@ -199,7 +221,7 @@ def _line_after(module: Module, anchor: ast.stmt | None, *lines: str, before: st
     rest = source.text[end:below]
     if rest.lstrip(" \t").startswith(";"):
         raise NotFixable("the import shares its line with another statement")
-    text = before + "".join(indentation + line + end_of_line for line in lines)
+    text = before + "".join((indentation + line if line else "") + end_of_line for line in lines)
     if row >= len(source.line_starts):  # the last line has no line end
         text = end_of_line + text.rstrip("\r\n")
     return Edit(below, below, text)

@@ -127,14 +127,23 @@ def _removal(module: Module, statement: ast.stmt, before: str) -> Edit:
     return Edit(start, end, "pass")
 
 
-def _render_insertion(module: Module, change: Insertion, writer: Writer) -> tuple[Edit, bool]:
-    start, _ = module.branches.span(change.statement)
-    line_start = module.source.line_starts[change.statement.lineno - 1]
-    indentation = module.source.text[line_start:start]
+def _render_insertion(module: Module, change: Insertion, writer: Writer) -> tuple[Edit | None, bool]:
+    source = module.source
+    start, end = module.branches.span(change.statement)
+    indentation = source.text[source.line_starts[change.statement.lineno - 1] : start]
+    text = change.text(writer)
+    if not text:
+        return None, False
     if indentation.strip():
         raise NotFixable("the statement shares its line with another")
-    text = change.text(writer).replace("\n", module.source.line_end + indentation)
-    return Edit(start, start, text + module.source.line_end + indentation), False
+    text = text.replace("\n", source.line_end + indentation)
+    if not change.after:
+        return Edit(start, start, text + source.line_end + indentation), False
+    last = change.statement.end_lineno or change.statement.lineno
+    behind = source.line_starts[last - 1] + len(source.line(last))
+    if source.text[end:behind].lstrip().startswith(";"):
+        raise NotFixable("the statement shares its line with another")
+    return Edit(behind, behind, source.line_end + indentation + text), False
 
 
 def _parse(node: ast.AST, code: str) -> cst.CSTNode:

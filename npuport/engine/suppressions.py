@@ -77,7 +77,7 @@ def find_suppressions(source: SourceText) -> list[Suppression]:
         for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
             row, column = token.start
             if token.type == tokenize.COMMENT:
-                directive = _DIRECTIVE.match(token.string)
+                directive = _DIRECTIVE.search(token.string)
                 if directive:
                     suppression = _suppression(source, directive, row, column, line_has_code)
                     found.append(suppression)
@@ -96,10 +96,10 @@ def find_suppressions(source: SourceText) -> list[Suppression]:
 
 
 def _suppression(source: SourceText, directive: re.Match[str], row: int, column: int, behind_code: bool) -> Suppression:
-    start = source.line_starts[row - 1] + column
+    start = source.line_starts[row - 1] + column + directive.start()
     words = tuple(word.strip() for word in (directive["codes"] or "").split(",") if word.strip())
     target = 0 if directive["kind"].lower() == "ignore-file" else row if behind_code else -1
-    return Suppression(row, start, start + directive.end(), target, words, directive.group())
+    return Suppression(row, start, start + len(directive.group()), target, words, directive.group())
 
 
 def removal(source: SourceText, suppression: Suppression, unused: Iterable[str]) -> Edit:

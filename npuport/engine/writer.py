@@ -90,8 +90,8 @@ class Writer:
         return spelled
 
     def need_torch_npu(self) -> None:
-        """Ask for ``import torch_npu`` where the file imports torch."""
-        if self.module.uses_torch:
+        """Ask for ``import torch_npu`` where the file imports torch; portable code must do without."""
+        if self.module.uses_torch and not self.portable:
             self._need(Need("torch_npu", "", self._torch_scope()))
 
     def need_line(self, name: str, line: str) -> None:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.choices import partners
-from npuport.analysis.device_strings import DeviceString, Role, device_strings
+from npuport.analysis.device_strings import DeviceString, Role, device_strings, saved_device_maps
 from npuport.analysis.module import Module
 from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
@@ -65,7 +65,7 @@ class CudaDeviceString(Rule):
         together = partners(module)
         for site in device_strings(module):
             if not module.knows_npu(site.node):
-                yield self._hit(module, site, together.get(site.anchor, ()))
+                yield self._hit(module, site, together.get(site.node, ()))
         yield from self._saved_devices(module)
         yield from self._memory_texts(module)
 
@@ -77,15 +77,11 @@ class CudaDeviceString(Rule):
             fix = rewrite("Accept the NPU", site.node, accepted_values("cuda", "npu"))
             return Hit(site.node, f"{text} is accepted as a device, the NPU is not{likely}", fix, evidence=evidence)
         if site.role is Role.QUESTION:
-            return Hit(
-                site.node,
-                f"compares a device with {text}, which an NPU never is{likely}",
-                self._asked(module, site),
-                evidence=evidence,
-            )
+            message = f"compares a device with {text}, which an NPU never is{likely}"
+            return Hit(site.node, message, self._asked(module, site), evidence=evidence, together=together)
         fix = rewrite("Name the NPU", site.node, device_value)
         message = f"{text} names a CUDA device, an NPU machine has none{likely}"
-        return Hit(site.anchor, message, fix, evidence=evidence, together=together)
+        return Hit(site.node, message, fix, evidence=evidence, together=together)
 
     def _asked(self, module: Module, site: DeviceString) -> Fix:
         if not isinstance(site.anchor, ast.Compare | ast.Call):
@@ -96,19 +92,17 @@ class CudaDeviceString(Rule):
 
     def _saved_devices(self, module: Module) -> Iterator[Hit]:
         """``map_location={"cuda:1": "cuda:0"}``: the keys are names in the file, the values devices here."""
-        for keyword in module.index.keywords.get("map_location", ()):
-            if not isinstance(keyword.value, ast.Dict):
-                continue
-            values = {v.value for v in keyword.value.values if isinstance(v, ast.Constant)}
-            if len(values) == 1 and str(next(iter(values))).startswith("cuda"):
+        message = (
+            "maps saved storages to CUDA devices; the keys are names in the file, only the values are for this machine"
+        )
+        for literal in saved_device_maps(module):
+            texts = {v.value for v in literal.values if isinstance(v, ast.Constant) and isinstance(v.value, str)}
+            fix = None
+            if len(texts) == 1 and all(isinstance(v, ast.Constant) for v in literal.values):
                 reason = "storages that the dictionary leaves out move too"
-                fix = rewrite(
-                    "Load everything to the NPU",
-                    keyword.value,
-                    _to_one_device(str(values.pop())),
-                    unsafe_because=reason,
-                )
-                yield Hit(keyword.value, "maps saved storages to a CUDA device", fix)
+                transform = _to_one_device(texts.pop())
+                fix = rewrite("Load everything to the NPU", literal, transform, unsafe_because=reason)
+            yield Hit(literal, message, fix)
 
     def _memory_texts(self, module: Module) -> Iterator[Hit]:
         """``"CUDA out of memory" in str(error)``: the NPU's text differs."""

@@ -3,10 +3,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npuport.analysis.device_evidence import class_of
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import is_index_name
 from npuport.engine.fix import Fix, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.precedence import as_comparison
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -63,21 +65,21 @@ class CudaMethod(Rule):
             if isinstance(call, ast.Call) and call.func is attribute and self._is_move(module, attribute):
                 yield self._moved(module, call, attribute)
         for attribute in module.index.attributes.get("is_cuda", ()):
-            if (
-                isinstance(attribute.ctx, ast.Load)
-                and not module.is_foreign(attribute)
-                and not module.knows_npu(attribute)
-            ):
+            if isinstance(attribute.ctx, ast.Load) and self._is_question(module, attribute):
                 yield self._asked(module, attribute)
 
     def _is_move(self, module: Module, attribute: ast.Attribute) -> bool:
         dotted = module.resolve(attribute)
         if dotted or module.is_foreign(attribute) or module.knows_npu(attribute):
             return False
-        if isinstance(attribute.value, ast.Name) and attribute.value.id in ("self", "cls"):
-            owner = module.enclosing(attribute, ast.ClassDef)
-            return owner is None or not any(isinstance(f, ast.FunctionDef) and f.name == "cuda" for f in owner.body)
-        return True
+        owner = class_of(module, attribute.value)
+        return owner is None or not any(isinstance(f, ast.FunctionDef) and f.name == "cuda" for f in owner.body)
+
+    def _is_question(self, module: Module, attribute: ast.Attribute) -> bool:
+        owner = class_of(module, attribute.value)
+        stored = [a for a in module.index.attributes["is_cuda"] if isinstance(a.ctx, ast.Store)]
+        own = owner is not None and any(module.enclosing(a, ast.ClassDef) is owner for a in stored)
+        return not own and not module.is_foreign(attribute) and not module.knows_npu(attribute)
 
     def _moved(self, module: Module, call: ast.Call, attribute: ast.Attribute) -> Hit:
         loader = _map_location(module, call)
@@ -128,28 +130,12 @@ class CudaMethod(Rule):
                 writer.need_torch_npu()
                 return node.with_changes(attr=cst.Name("is_npu"))
             asked = f'{writer.code(node.value)}.device.type in ("cuda", "npu")'
-            return asked if isinstance(module.parent(attribute), _LOOSE) else f"({asked})"
+            return as_comparison(asked, attribute, module.parent(attribute))
 
         only_cuda = module.branches.cuda_only_work(attribute)
         reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
         fix = rewrite("Ask for the NPU", attribute, transform, unsafe_because=reason)
         return Hit(attribute, ".is_cuda is False for a tensor on an NPU", fix)
-
-
-# Around these a comparison needs no parentheses.
-_LOOSE = (
-    ast.If,
-    ast.IfExp,
-    ast.While,
-    ast.Assert,
-    ast.Return,
-    ast.Assign,
-    ast.AnnAssign,
-    ast.BoolOp,
-    ast.keyword,
-    ast.Expr,
-    ast.Call,
-)
 
 
 def _takes_index(module: Module, call: ast.Call) -> bool:
@@ -165,7 +151,20 @@ def _takes_index(module: Module, call: ast.Call) -> bool:
         if bound and all(isinstance(v, ast.Constant) for v in bound):
             return all(isinstance(v.value, int) for v in bound if isinstance(v, ast.Constant))
         return is_index_name(value.id)
-    return isinstance(value, ast.Attribute) and is_index_name(value.attr)
+    return isinstance(value, ast.Attribute) and is_index_name(value.attr) and not _may_be_none(module, value.attr)
+
+
+def _may_be_none(module: Module, option: str) -> bool:
+    """Whether an option of the file is None when it is not given, like ``--gpu`` of many training scripts."""
+    for attribute in module.index.attributes.get("add_argument", ()):
+        call = module.parent(attribute)
+        if not isinstance(call, ast.Call):
+            continue
+        flags = [str(a.value).strip("-").replace("-", "_") for a in call.args if isinstance(a, ast.Constant)]
+        default = next((k.value for k in call.keywords if k.arg == "default"), None)
+        if option in flags:
+            return default is None or (isinstance(default, ast.Constant) and default.value is None)
+    return False
 
 
 def _known(module: Module, receiver: ast.expr) -> bool:

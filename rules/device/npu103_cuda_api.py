@@ -85,6 +85,13 @@ class CudaApi(Rule):
                 "imports from torch.cuda, which has no device on an NPU machine",
                 import_fix(module, statement),
             )
+        for statement in module.index.imports:
+            if (
+                isinstance(statement, ast.ImportFrom)
+                and statement.module == "torch.cuda"
+                and statement.names[0].name == "*"
+            ):
+                yield Hit(statement, "brings all names of torch.cuda; name what is used, so that it can be ported")
         for use in cuda_uses(module):
             if use.kind in (Kind.TWIN, Kind.PROFILER_MARK):
                 yield from self._used(module, use, together.get(use.reference.node, ()))
@@ -93,6 +100,8 @@ class CudaApi(Rule):
         bound = use.reference.binding.node if use.reference.binding else None
         if use.alias and isinstance(bound, ast.Import | ast.ImportFrom) and use.kind is Kind.TWIN:
             yield Hit(use.reference.node, self._message(use), import_fix(module, bound), together=together)
+        elif use.alias and bound is None and use.kind is Kind.TWIN:
+            yield Hit(use.reference.node, f"{self._message(use)} (from a star import)")
         elif use.alias and use.kind is Kind.TWIN:
             return  # cuda = torch.cuda is reported, and changed, where it is assigned
         else:

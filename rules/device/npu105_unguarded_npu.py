@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from npuport.analysis.module import Module
-from npuport.engine.fix import rewrite
+from npuport.engine.fix import Transform, rewrite
 from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.precedence import as_conjunction
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
+
+# hasattr(torch, "npu"), find_spec("torch_npu"), is_torch_npu_available(), has_npu()
+_GUARD = re.compile(r"hasattr\(|torch_npu|npu_available|(?:has|is|use)_npu\b")
 
 
 class UnguardedNpu(Rule):
@@ -69,7 +74,7 @@ class UnguardedNpu(Rule):
                 )
             elif "torch_npu" not in module.libraries and not _guarded(module, call):
                 message = "raises AttributeError on a machine without torch_npu"
-                yield Hit(call, message, rewrite("Ask hasattr() first", call, _with_guard))
+                yield Hit(call, message, rewrite("Ask hasattr() first", call, _with_guard(module, call)))
 
 
 def _is_guard(module: Module, node: ast.AST) -> bool:
@@ -92,7 +97,7 @@ def _guarded(module: Module, call: ast.Call) -> bool:
     for ancestor in module.ancestors(call):
         if isinstance(ancestor, ast.BoolOp) and child in ancestor.values:
             earlier = ancestor.values[: ancestor.values.index(child)]
-            if any("npu" in module.text_of(value) for value in earlier):
+            if any(_GUARD.search(module.text_of(value)) for value in earlier):
                 return True
         if (
             isinstance(ancestor, ast.If | ast.IfExp)
@@ -134,11 +139,12 @@ def _guard_first(node: cst.CSTNode, writer: Writer) -> str:
     return " and ".join([*guards, *(text for text in operands if text not in guards)])
 
 
-def _with_guard(node: cst.CSTNode, writer: Writer) -> str:
-    assert (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and isinstance(node.func.value, cst.Attribute)
-    )
-    torch = writer.code(node.func.value.value)
-    return f'(hasattr({torch}, "npu") and {writer.code(node)})'
+def _with_guard(module: Module, call: ast.Call) -> Transform:
+    def transform(node: cst.CSTNode, writer: Writer) -> str:
+        assert isinstance(node, cst.Call)
+        assert isinstance(node.func, cst.Attribute)
+        assert isinstance(node.func.value, cst.Attribute)
+        torch = writer.code(node.func.value.value)
+        return as_conjunction(f'hasattr({torch}, "npu") and {writer.code(node)}', call, module.parent(call))
+
+    return transform

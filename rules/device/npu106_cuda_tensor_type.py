@@ -4,11 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses
+from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses, is_imported
 from npuport.analysis.module import Module
 from npuport.engine.fix import Fix, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.imports import import_fix
+from npuport.engine.rewriting.questions import question
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -62,7 +63,8 @@ class CudaTensorType(Rule):
 
     def check(self, module: Module) -> Iterator[Hit]:
         for use in cuda_uses(module):
-            if use.kind is Kind.TENSOR_TYPE:
+            assigned = use.alias and not is_imported(use)  # reported, and changed, where it is assigned
+            if use.kind is Kind.TENSOR_TYPE and not assigned:
                 yield self._used(module, use)
         for node in module.index.strings:
             if (
@@ -96,6 +98,11 @@ class CudaTensorType(Rule):
         message = f"{text!r} names a CUDA type"
         if isinstance(parent, ast.Call) and (fix := _type_call(module, parent, dtype)):
             yield Hit(node, message, fix)
+        elif isinstance(parent, ast.Tuple | ast.List | ast.Set) and isinstance(
+            compared := module.parent(parent), ast.Compare
+        ):
+            fix = rewrite("Ask for the NPU's type", compared, question(text, text.replace("cuda", "npu")))
+            yield Hit(node, f"asks for {text!r}, which is never true on an NPU", fix)
         elif isinstance(parent, ast.Compare):
             yield Hit(
                 node,

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
-from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
+from npuport.engine.fix import Fix, Insertion, NotFixable, Rewrite, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import with_argument
-from npuport.engine.rewriting.strings import replacing
+from npuport.engine.rewriting.precedence import as_conditional
+from npuport.engine.rewriting.strings import replaced, replacing
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 from npuport.facts.api import environment_twins
@@ -18,7 +19,7 @@ _SETTERS = {"setdefault", "putenv", "setenv"}
 _GETTERS = {"get", "getenv", "pop", "unsetenv", "delenv"}
 # PYTORCH_NPU_ALLOC_CONF refuses unknown keys with a ValueError at the first tensor.
 _REFUSED_ALLOCATOR_KEYS = re.compile(r"\bbackend\s*:|pinned_use_cuda_host_register")
-_SHELL = re.compile(r"\b(CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING)=\S*\s")
+_SHELL = re.compile(r"\b(CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING)=")
 
 
 class CudaEnvironment(Rule):
@@ -141,6 +142,8 @@ def _use_of(module: Module, node: ast.Constant) -> tuple[str, ast.expr | None] |
         statement = module.parent(parent)
         if isinstance(statement, ast.Assign) and parent in statement.targets:
             return "set", statement.value
+        if isinstance(statement, ast.AugAssign):
+            return "set", None
         return ("get", None) if isinstance(parent.ctx, ast.Load | ast.Del) else None
     if isinstance(parent, ast.Call) and node in parent.args:
         name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
@@ -154,8 +157,18 @@ def _use_of(module: Module, node: ast.Constant) -> tuple[str, ast.expr | None] |
     return None
 
 
+# The twin exists, but takes other values.
+_OTHER_VALUES = {
+    "NCCL_ALGO": "its values have another syntax",
+    "NCCL_BUFFSIZE": "its unit is MB, not bytes",
+    "CUDA_HOME": "it names CANN's folder and is set by CANN's set_env.sh",
+}
+
+
 def _fault(name: str, value: ast.expr | None) -> str:
-    """Why a literal value does not do for the NPU's variable."""
+    """Why a value does not do for the NPU's variable."""
+    if name in _OTHER_VALUES:
+        return _OTHER_VALUES[name]
     if not isinstance(value, ast.Constant):
         return ""
     text = str(value.value)
@@ -166,8 +179,6 @@ def _fault(name: str, value: ast.expr | None) -> str:
         return "" if cards == sorted(cards) else f"it takes cards in ascending order only, not {text!r}"
     if name == "PYTORCH_CUDA_ALLOC_CONF" and _REFUSED_ALLOCATOR_KEYS.search(text):
         return f"it refuses an option of {text!r}"
-    if name in ("NCCL_ALGO",):
-        return "its values have another syntax"
     return ""
 
 
@@ -175,7 +186,7 @@ def _fix(module: Module, node: ast.Constant, name: str, twin: str, kind: str) ->
     parent = module.parent(node)
     statement = module.statement(node)
     if kind == "get":
-        return rewrite(f"Read {twin}", node, _read(name, twin))
+        return rewrite(f"Read {twin}", node, _read(module, node, name, twin))
     if isinstance(parent, ast.Subscript) and isinstance(statement, ast.Assign):
         target = _target_beside(name, twin)
         return (
@@ -184,18 +195,21 @@ def _fix(module: Module, node: ast.Constant, name: str, twin: str, kind: str) ->
             else rewrite(f"Set {twin}", statement, target)
         )
     if isinstance(parent, ast.Call) and isinstance(statement, ast.Expr) and statement.value is parent:
-        return rewrite(f"Set {twin}", parent, _call_beside(module, statement, name, twin))
+        return Fix(f"Set {twin}", _call_beside(module, node, statement, name, twin))
+    if isinstance(statement, ast.AugAssign):
+        return rewrite(f"Set {twin}", node, _in_npu_style_only(name, twin))
     return rewrite(f"Set {twin}", node, _entry_beside(module, node, name, twin))
 
 
-def _read(name: str, twin: str) -> Transform:
+def _read(module: Module, place: ast.Constant, name: str, twin: str) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         text = writer.code(node)
         if not writer.portable:
             return text.replace(name, twin)
-        if not writer.module.uses_torch:
+        if not module.uses_torch:
             raise NotFixable("torch is not imported here")
-        return f'{text.replace(name, twin)} if {writer.helper("DEVICE_TYPE")} == "npu" else {text}'
+        choice = f'{text.replace(name, twin)} if {writer.helper("DEVICE_TYPE")} == "npu" else {text}'
+        return as_conditional(choice, place, module.parent(place))
 
     return transform
 
@@ -214,17 +228,22 @@ def _target_beside(name: str, twin: str) -> Transform:
     return transform
 
 
-def _call_beside(module: Module, statement: ast.stmt, name: str, twin: str) -> Transform:
-    """``environ.setdefault(CUDA, v)`` gets a second statement."""
+def _call_beside(
+    module: Module, node: ast.Constant, statement: ast.stmt, name: str, twin: str
+) -> tuple[Rewrite | Insertion, ...]:
+    """``environ.setdefault(CUDA, v)`` names the twin, or portably gets a second statement."""
+    second = module.text_of(statement).replace(name, twin, 1)
+    return (
+        Rewrite(node, lambda code, writer: writer.code(code) if writer.portable else replaced(code, name, twin)),
+        Insertion(statement, lambda writer: second if writer.portable else "", after=True),
+    )
 
-    def transform(node: cst.CSTNode, writer: Writer) -> str:
-        code = writer.code(node)
-        if not writer.portable:
-            return code.replace(name, twin, 1)
-        indentation = module.source.line(statement.lineno)[: statement.col_offset]
-        if indentation.strip():
-            raise NotFixable("the statement shares its line with another")
-        return f"{code}\n{indentation}{code.replace(name, twin, 1)}"
+
+def _in_npu_style_only(name: str, twin: str) -> Transform:
+    def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
+        if writer.portable:
+            raise NotFixable("no place for a second variable")
+        return replaced(node, name, twin)
 
     return transform
 

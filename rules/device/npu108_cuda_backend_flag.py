@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.module import Module, Reference
 from npuport.engine.finding import Severity
-from npuport.engine.fix import Fix, rewrite
+from npuport.engine.fix import Fix, Insertion, Rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
@@ -83,21 +83,22 @@ class CudaBackendFlag(Rule):
         npu = _HF32.get(dotted)
         if npu is None or len(statement.targets) != 1:
             return None
-        indentation = module.source.line(statement.lineno)[: statement.col_offset]
-        if indentation.strip():
-            return None
+        flag = npu.removeprefix("torch.")
+        value = module.text_of(statement.value)
 
-        def transform(node: cst.CSTNode, writer: Writer) -> str:
-            code = writer.code(node).rstrip("\r\n")
-            value = code.partition("=")[2].strip()
-            flag = npu.removeprefix("torch.")
+        def in_its_place(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+            if writer.portable:
+                return node
+            writer.need_torch_npu()
+            return f"{writer.torch()}.{flag} = {value}"
+
+        def behind_it(writer: Writer) -> str:
             if not writer.portable:
-                writer.need_torch_npu()
-                return f"{writer.torch()}.{flag} = {value}"
-            test = f'if {writer.helper("DEVICE_TYPE")} == "npu":'
-            return f"{code}\n{indentation}{test}\n{indentation}    {writer.torch()}.{flag} = {value}"
+                return ""
+            return f'if {writer.helper("DEVICE_TYPE")} == "npu":\n    {writer.torch()}.{flag} = {value}'
 
-        return rewrite("Set the NPU's switch", statement, transform, unsafe_because="it changes numbers")
+        changes = (Rewrite(statement, in_its_place), Insertion(statement, behind_it, after=True))
+        return Fix("Set the NPU's switch", changes, unsafe_because="it changes numbers")
 
 
 def _is_flag(dotted: str) -> bool:

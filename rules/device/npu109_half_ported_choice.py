@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from npuport.analysis.device_strings import Role, device_strings
 from npuport.analysis.module import Module
-from npuport.engine.fix import rewrite
+from npuport.engine.fix import Transform, rewrite
 from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.precedence import as_conjunction
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -62,7 +63,11 @@ class HalfPortedChoice(Rule):
                 and isinstance(choice, ast.If | ast.IfExp)
                 and self._leads_to_npu(module, choice, call)
             ):
-                yield Hit(call, "tests for CUDA, but its arm names an NPU", rewrite("Ask for the NPU", call, _npu_test))
+                yield Hit(
+                    call,
+                    "tests for CUDA, but its arm names an NPU",
+                    rewrite("Ask for the NPU", call, _npu_test(module, call)),
+                )
         for site in device_strings(module):
             choice = module.parent(site.node)
             if site.role is Role.VALUE and isinstance(choice, ast.IfExp) and site.node is choice.body:
@@ -87,7 +92,11 @@ def _names_npu_device(node: ast.AST) -> bool:
     )
 
 
-def _npu_test(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
-    if writer.portable:
-        return f'(hasattr({writer.torch()}, "npu") and {writer.torch()}.npu.is_available())'
-    return f"{writer.device_module()}.is_available()"
+def _npu_test(module: Module, call: ast.Call) -> Transform:
+    def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+        if not writer.portable:
+            return f"{writer.device_module()}.is_available()"
+        torch = writer.torch()
+        return as_conjunction(f'hasattr({torch}, "npu") and {torch}.npu.is_available()', call, module.parent(call))
+
+    return transform

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.module import Module
 from npuport.analysis.walk import parameters
+from npuport.engine.finding import Severity
 from npuport.engine.fix import rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import replace_argument, with_argument
@@ -107,6 +108,7 @@ class LibraryPicksDevice(Rule):
                     call,
                     f"{name} picks its device itself, knows only CUDA, and trains on the CPU of an NPU machine",
                     fix,
+                    Severity.WARNING,
                 )
             elif isinstance(given, ast.Constant) and given.value == "auto":
                 fix = rewrite(

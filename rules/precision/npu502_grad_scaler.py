@@ -67,7 +67,7 @@ class GradScalerForCuda(Rule):
                     fix = import_fix(module, bound)
                 else:
                     fix = rewrite("Scale for the NPU", call, renamed_call("amp.GradScaler", scaler_arguments))
-            elif reference.dotted in ("torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler"):
+            elif reference.dotted in ("torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"):
                 fix = _of_generic(call)
                 if fix is None:
                     continue

@@ -4,10 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from npuport.analysis.device_evidence import target_name, targets_of
 from npuport.analysis.module import Module
-from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS
+from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS, words_of
 from npuport.engine.fix import Fix, NotFixable, rewrite
 from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.precedence import as_conditional
 from npuport.engine.rewriting.questions import question
 from npuport.engine.rewriting.strings import accepted_values, pattern_values_of, replaced
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -122,13 +124,9 @@ class NcclBackend(Rule):
                 raise NotFixable("torch is not imported here")
             code = writer.code(literal)
             choice = f'{code.replace(text, _hccl(text))} if {writer.helper("DEVICE_TYPE")} == "npu" else {code}'
-            return choice if isinstance(module.parent(node), _LOOSE) else f"({choice})"
+            return as_conditional(choice, node, module.parent(node))
 
         return rewrite("Use HCCL", node, transform)
-
-
-# Around these a conditional expression needs no parentheses.
-_LOOSE = (ast.Call, ast.keyword, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.arguments)
 
 
 def _hccl(text: str) -> str:
@@ -144,6 +142,13 @@ def _is_text(module: Module, node: ast.Constant) -> bool:
     parent = module.parent(node)
     if isinstance(parent, ast.Expr | ast.JoinedStr):
         return True
+    if isinstance(parent, ast.Subscript):
+        return parent.slice is node  # a key stays, as the dictionary's does
+    if isinstance(parent, ast.MatchValue):
+        return not isinstance(module.parent(parent), ast.match_case | ast.MatchOr)
+    if isinstance(parent, ast.Assign | ast.AnnAssign):
+        names = filter(None, map(target_name, targets_of(parent)))
+        return any(not TEXT_KEYWORDS.isdisjoint(words_of(name)[-1:]) for name in names)
     if isinstance(parent, ast.keyword):
         return parent.arg in TEXT_KEYWORDS
     if isinstance(parent, ast.Dict):

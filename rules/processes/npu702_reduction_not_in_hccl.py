@@ -51,8 +51,9 @@ class ReductionNotInHccl(Rule):
     def check(self, module: Module) -> Iterator[Hit]:
         line = release_line(module.target)
         for reference in module.references:
-            if module.knows_npu(reference.node):
-                continue
+            imported = module.resolve(reference.root) in ("torch", "torch.distributed", "torch.distributed.ReduceOp")
+            if not imported or module.knows_npu(reference.node):
+                continue  # an alias is reported where it is assigned
             last = reference.dotted.rpartition(".")[2]
             if reference.dotted.endswith("ReduceOp.AVG") and line < release_line(_AVERAGE_SINCE):
                 yield Hit(

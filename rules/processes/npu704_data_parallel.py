@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.module import Module
 from npuport.engine.fix import Transform, rewrite
 from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.precedence import as_conditional
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
@@ -62,7 +63,7 @@ class DataParallelOnNpu(Rule):
             ):
                 reason = "only one card is used, and saved keys lose their module. prefix"
                 fix = (
-                    rewrite("Drop the wrapper on an NPU", call, _dropping(module.parent(call)), unsafe_because=reason)
+                    rewrite("Drop the wrapper on an NPU", call, _dropping(module, call), unsafe_because=reason)
                     if len(call.args) == 1
                     else None
                 )
@@ -71,17 +72,15 @@ class DataParallelOnNpu(Rule):
                 yield Hit(call, "data_parallel is not supported on an NPU; use DistributedDataParallel")
 
 
-# Around these a conditional expression needs no parentheses.
-_LOOSE = (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword, ast.Call)
-
-
-def _dropping(around: ast.AST | None) -> Transform:
+def _dropping(module: Module, call: ast.Call) -> Transform:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         assert isinstance(node, cst.Call)
-        inner = writer.code(node.args[0].value)
+        value = node.args[0].value
+        simple = isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or value.lpar
+        inner = writer.code(value) if simple else f"({writer.code(value)})"
         if not writer.portable:
             return inner
         choice = f'{inner} if {writer.helper("DEVICE_TYPE")} == "npu" else {writer.code(node)}'
-        return choice if isinstance(around, _LOOSE) else f"({choice})"
+        return as_conditional(choice, call, module.parent(call))
 
     return transform

@@ -12,6 +12,8 @@ from npuport.engine.rewriting.names import below_torch_cuda, with_argument
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
+_FORKS = ("torch.random.fork_rng", "torch.fork_rng")
+
 
 class CudaRngState(Rule):
     """The state of CUDA's random generators is saved, restored or forked.
@@ -61,17 +63,13 @@ class CudaRngState(Rule):
         for reference in module.references:
             call = module.parent(reference.node)
             if (
-                reference.dotted in ("torch.random.fork_rng", "torch.fork_rng")
+                reference.dotted in _FORKS
                 and isinstance(call, ast.Call)
+                and _forks_cuda(call)
                 and not module.knows_npu(call)
             ):
-                keywords = [keyword.arg for keyword in call.keywords]
-                if "device_type" not in keywords and None not in keywords and len(call.args) < 5:
-                    yield Hit(
-                        call,
-                        "fork_rng() forks CUDA's generators, not the NPU's",
-                        rewrite("Fork the NPU's", call, _device_type),
-                    )
+                fix = rewrite("Fork the NPU's", call, _device_type)
+                yield Hit(call, "fork_rng() forks CUDA's generators, not the NPU's", fix)
 
     def _fix(self, module: Module, use: CudaUse) -> Fix | None:
         bound = use.reference.binding.node if use.reference.binding else None
@@ -80,6 +78,17 @@ class CudaRngState(Rule):
         return rewrite(
             "Use the NPU's generator", use.node, below_torch_cuda(f"torch.npu.{use.dotted.rpartition('.')[2]}")
         )
+
+
+def _forks_cuda(call: ast.Call) -> bool:
+    """Whether a call leaves the device type to the default, and forks generators of devices at all."""
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    enabled, devices = keywords.get("enabled"), keywords.get("devices", call.args[0] if call.args else None)
+    if isinstance(enabled, ast.Constant) and enabled.value is False:
+        return False
+    if isinstance(devices, ast.List | ast.Tuple) and not devices.elts:
+        return False
+    return "device_type" not in keywords and None not in keywords and len(call.args) < 5
 
 
 def _has_key(module: Module, node: ast.AST) -> bool:

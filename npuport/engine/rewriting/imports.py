@@ -62,6 +62,7 @@ def _imported(
         dotted, local = alias.name, alias.asname or alias.name.partition(".")[0]
     else:
         dotted, local = f"{'.' * statement.level}{statement.module or ''}.{alias.name}", alias.asname or alias.name
+    dotted = dotted.replace(".amp.autocast_mode.", ".amp.").replace(".amp.grad_scaler.", ".amp.")
     if not (dotted == "torch.cuda" or dotted.startswith("torch.cuda.")) or alias.name == "*":
         return None
     own = tuple(use for use in uses if isinstance(use.root, ast.Name) and use.root.id == local)
