@@ -147,7 +147,11 @@ def class_of(module: Module, value: ast.expr) -> ast.ClassDef | None:
         return next((b.node for b in bindings if isinstance(b.node, ast.ClassDef)), None)
     sources: list[ast.expr | None] = []
     if isinstance(value, ast.Name):
-        sources = [binding.value for binding in module.names.bindings(value.id, value)]
+        bindings = module.names.bindings(value.id, value)
+        annotations = [b.node.annotation for b in bindings if isinstance(b.node, ast.arg)]
+        if annotations and isinstance(annotations[0], ast.Name):  # storage: Storage
+            return class_of(module, ast.Call(annotations[0], [], []))
+        sources = [binding.value for binding in bindings]
     elif isinstance(value, ast.Attribute):
         statements = [s for s in module.index.assignments if any(target_name(t) == value.attr for t in targets_of(s))]
         sources = [statement.value for statement in statements]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from npuport.cli.options import Job, job_from, shared_options, show
+from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
 from npuport.engine.finding import Finding, Severity
 from npuport.engine.ignores import add_ignores
 from npuport.engine.program import Job as Source
 from npuport.engine.program import Program, check_bytes
 from npuport.reports import FORMATS, Report, report_in
+from npuport.sources.errors import UsageError
 
 
 @click.command("check", short_help="What will break, be wrong or be slow, line by line.")
@@ -48,13 +48,15 @@ def command(output_format: str, statistics: bool, add_ignores_reason: str | None
         click.echo(show(job.settings))
         return 0
     checker = job.checker(with_edits=output_format == "json" and not statistics)
+    if job.from_stdin and add_ignores_reason is not None:
+        raise UsageError("--add-ignores writes files; it goes with paths, not with standard input")
     if job.from_stdin:
         data = sys.stdin.buffer.read()
         findings = check_bytes(checker, Source(job.stdin_filename, data))
         texts = {str(job.stdin_filename): data}
         return _finish(job, Report(findings, 1, texts, statistics=statistics, quiet=options["quiet"]), output_format)
     files = job.files()
-    _warn_of_nothing(files, job, quiet=options["quiet"])
+    warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
         program = Program(files, job.settings, checker, use_cache=job.use_cache, named=job.paths)
         findings = program.check(progress.update)
@@ -74,11 +76,6 @@ def exit_status(findings: list[Finding], fail_level: str) -> int:
         return 0
     limit = Severity(fail_level).rank
     return int(any(finding.severity.rank <= limit for finding in findings))
-
-
-def _warn_of_nothing(files: list[Path], job: Job, *, quiet: bool) -> None:
-    if not files and not quiet:
-        click.echo(f"npuport: warning: no Python files under {', '.join(map(str, job.paths))}", err=True)
 
 
 def _add_ignores(findings: list[Finding], reason: str, *, quiet: bool) -> int:

@@ -9,7 +9,7 @@ import click
 
 from npuport.analysis.module import ProjectFacts
 from npuport.cli.check import exit_status
-from npuport.cli.options import Job, job_from, shared_options, show
+from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
 from npuport.engine.finding import Finding
 from npuport.engine.fixing import fix_source
@@ -36,12 +36,14 @@ def command(write: bool, unsafe_fixes: bool, **options: Any) -> int:
         return 0
     if job.from_stdin:
         return _fix_stdin(job, unsafe=unsafe_fixes)
+    files = job.files()
+    warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
-        program = Program(job.files(), job.settings, job.checker(with_edits=True), use_cache=False, named=job.paths)
+        program = Program(files, job.settings, job.checker(with_edits=True), use_cache=False, named=job.paths)
         outcome = port(program, unsafe=unsafe_fixes, write=write, progress=progress.update)
     if not write:
         print_diff(outcome)
-    if not options["quiet"]:
+    if not options["quiet"] and not (outcome.faults and not outcome.changed):
         print_summary(outcome, written=write, unsafe=unsafe_fixes)
     return _status(job, outcome)
 

@@ -155,3 +155,9 @@ def show(settings: Settings) -> str:
             f"{json.dumps(pattern)} = {json.dumps(list(codes))}" for pattern, codes in settings.per_file_ignores.items()
         )
     return "\n".join(lines)
+
+
+def warn_of_nothing(files: list[Path], job: Job, *, quiet: bool) -> None:
+    """Say on stderr that the paths hold no Python."""
+    if not files and not quiet:
+        click.echo(f"npuport: warning: no Python files under {', '.join(map(str, job.paths))}", err=True)

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from npuport.analysis.module import ProjectFacts
 from npuport.analysis.project import FileFacts
 from npuport.engine.checking import Checker
 from npuport.engine.finding import Finding
+from npuport.engine.rule import Rule
 
 FOLDER = ".npuport_cache"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of npuport; see https://bford.info/cachedir/\n"
@@ -38,10 +40,9 @@ class Cache:
         self._folder = folder
         self._entries: dict[str, dict[str, Any]] = {}
         self._changed = False
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             entries = json.loads(self._file.read_bytes())["files"]
-            if isinstance(entries, dict):
-                self._entries = entries
+            self._entries = {path: entry for path, entry in entries.items() if _is_whole(entry)}
 
     def entry(self, path: Path, status: os.stat_result) -> dict[str, Any] | None:
         """The entry of a file whose time and size are as they were."""
@@ -97,6 +98,11 @@ class Cache:
             os.replace(temporary, self._file)
 
 
+def _is_whole(entry: Any) -> bool:
+    """Whether an entry has the parts that are read without looking; a damaged cache is no fault of the check."""
+    return isinstance(entry, dict) and {"stat", "hash", "facts"} <= entry.keys()
+
+
 def facts_as_data(facts: FileFacts) -> list[Any]:
     """The facts of a file as JSON data."""
     imported = None if facts.imported is None else sorted(facts.imported)
@@ -123,7 +129,9 @@ def project_key(project: ProjectFacts) -> str:
 
 def cache_key(checker: Checker, per_file_ignores: object) -> str:
     """Names everything but the files that findings depend on: version, Python, rules, their code, options."""
-    sources = sorted({_code_of(type(rule).__module__) for rule in checker.rules})
+    own = Path(__file__).parent.parent
+    folders = {own, *(Path(file).parent for rule in checker.rules if (file := _file_of(rule)))}
+    sources = sorted(entry for folder in folders for entry in _sources_in(folder))
     parts = (
         __version__, sys.version_info[:2], sources, sorted(checker.reported), checker.style, checker.target,
         checker.gate, checker.with_edits, per_file_ignores,
@@ -131,10 +139,16 @@ def cache_key(checker: Checker, per_file_ignores: object) -> str:
     return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
 
 
-def _code_of(module_name: str) -> tuple[str, int, int]:
-    """Name, time and size of a rule's file: an edited rule makes old findings worthless."""
-    file = getattr(sys.modules[module_name], "__file__", None)
-    if file is None:
-        return module_name, 0, 0
-    status = os.stat(file)
-    return module_name, status.st_mtime_ns, status.st_size
+def _file_of(rule: Rule) -> str | None:
+    return getattr(sys.modules[type(rule).__module__], "__file__", None)
+
+
+def _sources_in(folder: Path) -> Iterator[tuple[str, int, int]]:
+    """Name, time and size of the code and data below a folder: edited code makes old findings worthless."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir() and entry.name != "__pycache__":
+                yield from _sources_in(Path(entry.path))
+            elif entry.name.endswith((".py", ".json")):
+                status = entry.stat()
+                yield entry.path, status.st_mtime_ns, status.st_size

@@ -15,7 +15,7 @@ from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
 from npuport.engine.suppressions import Suppression, find_suppressions, removal
-from npuport.sources.errors import UnreadableSource
+from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.text import SourceText
 
 SYNTAX_ERROR = "NPU000"
@@ -93,7 +93,7 @@ def check_source(
     except UnreadableSource as error:
         return Checked(unreadable(checker, str(source.path), error))
     reported = checker.reported - ignored
-    hits = [(rule, hit) for rule in rules for hit in rule.check(module)]
+    hits = [(rule, hit) for rule in rules for hit in _hits(rule, module)]
     # A choice has two halves: both change or neither, also when only one of the rules is selected.
     fixes = _joined_fixes([hit for _, hit in hits])
     pairs = [
@@ -112,6 +112,14 @@ def check_source(
     if UNUSED_SUPPRESSION in reported:
         _report_unused(checker, checked, source, suppressions, reported)
     return checked
+
+
+def _hits(rule: Rule, module: Module) -> list[Hit]:
+    try:
+        return list(rule.check(module))
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(f"rule {rule.code} failed on {module.source.path} ({what}); please report this") from error
 
 
 def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list[Finding]:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from npuport.analysis.module import Module
+from npuport.analysis.walk import Binding
 from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit
-from npuport.engine.writer import Need, free_name, helper_definition
+from npuport.engine.writer import Need, free_name, helper_definition, type_checking_only
 
 _IMPORT_TORCH_NPU = "import torch_npu  # noqa: F401"
 _HELPERS: tuple[str, ...] = ("DEVICE_TYPE", "device_module")
@@ -31,7 +32,7 @@ def plan(module: Module, needs: Iterable[Need], first_use: int) -> list[Edit]:
     edits: list[Edit] = []
     scopes = [scope for scope in dict.fromkeys(need.scope for need in wanted) if scope is not None]
     for scope in scopes:
-        edits += _plan_in_function(module, scope, [need.name for need in wanted if need.scope is scope])
+        edits += _plan_in_function(module, scope, [need for need in wanted if need.scope is scope])
     names = [need for need in wanted if need.scope is None]
     edits += _plan_torch_npu(module, names)
     edits += _plan_helpers(module, names, first_use)
@@ -85,7 +86,7 @@ def _used_directly(needs: list[Need], missing: list[str]) -> list[str]:
 def _helper_lines(module: Module, names: set[str], missing: list[str]) -> list[str]:
     lines: list[str] = []
     bound = module.index.bindings[module.tree]
-    torch = next((name for name, bindings in bound.items() if any(b.imported == "torch" for b in bindings)), None)
+    torch = next((name for name, bs in bound.items() if any(_at_run_time(module, b) for b in bs)), None)
     if torch is None and ("torch" in names or missing):
         lines += ["import torch", ""]
         torch = "torch"
@@ -104,26 +105,56 @@ def _is_helper(module: Module, statement: ast.stmt | None) -> bool:
     )
 
 
-def _plan_in_function(module: Module, scope: ast.AST, names: list[str]) -> list[Edit]:
-    """Lines below an ``import torch`` inside a function."""
+def _at_run_time(module: Module, binding: Binding) -> bool:
+    return binding.imported == "torch" and not type_checking_only(module, binding.node)
+
+
+def _plan_in_function(module: Module, scope: ast.AST, needs: list[Need]) -> list[Edit]:
+    """Lines below every ``import torch`` of a function: branches may each have their own."""
     imports = [node for node in module.index.imports if module.names.scope_of(node) is scope and _imports_torch(node)]
     if not imports:
         raise NotFixable("torch is bound by no import statement")
-    anchor = max(imports, key=lambda node: node.lineno)
-    if "torch_npu" in names:
-        known = any(b.imported == "torch_npu" for b in module.index.bindings.get(scope, {}).get("torch_npu", []))
-        return [] if known else [_line_after(module, anchor, _IMPORT_TORCH_NPU)]
+    lines = _lines_in_function(module, scope, needs)
+    return [_line_after(module, statement, *lines) for statement in _last_of_blocks(module, imports)] if lines else []
+
+
+def _lines_in_function(module: Module, scope: ast.AST, needs: list[Need]) -> list[str]:
+    names = {need.name for need in needs}
     bound = module.index.bindings.get(scope, {})
+    if "torch_npu" in names:
+        return [] if "torch_npu" in bound else [_IMPORT_TORCH_NPU]
     torch = next((name for name, bs in bound.items() if any(b.imported == "torch" for b in bs)), None)
     if torch is None:
         raise NotFixable("torch itself is not imported in the function")
+    if any(name in bound and not _is_local_helper(module, bound[name]) for name in names):
+        raise NotFixable("the function uses the helper's name for something else")
+    missing = [name for name in _HELPERS if name in names and name not in bound]
     probe = _PROBE.format(torch=torch)
-    lines = []
-    if "device_module" in names and "device_module" not in bound:
-        lines.append(f"device_module = {torch}.npu if {probe} else {torch}.cuda")
-    elif "DEVICE_TYPE" in names and "DEVICE_TYPE" not in bound:
-        lines.append(f'DEVICE_TYPE = "npu" if {probe} else "cuda"')
-    return [_line_after(module, anchor, *lines)] if lines else []
+    if missing == ["device_module"] or _used_directly(needs, missing) == ["device_module"]:
+        return [f"device_module = {torch}.npu if {probe} else {torch}.cuda"]
+    lines = {
+        "DEVICE_TYPE": f'DEVICE_TYPE = "npu" if {probe} else "cuda"',
+        "device_module": f"device_module = getattr({torch}, DEVICE_TYPE)",
+    }
+    return [lines[name] for name in missing]
+
+
+def _is_local_helper(module: Module, bindings: list[Binding]) -> bool:
+    return all(not b.parameter and "is_available" in module.text_of(module.statement(b.node)) for b in bindings)
+
+
+def _last_of_blocks(module: Module, imports: list[ast.Import | ast.ImportFrom]) -> list[ast.stmt]:
+    """The last of the imports of each block."""
+    last: dict[tuple[ast.AST | None, bool], ast.stmt] = {}
+    for node in sorted(imports, key=lambda node: node.lineno):
+        last[_block_key(module, node)] = node
+    return list(last.values())
+
+
+def _block_key(module: Module, statement: ast.stmt) -> tuple[ast.AST | None, bool]:
+    """Tells the body of a compound statement from its ``else``."""
+    parent = module.parent(statement)
+    return parent, statement in getattr(parent, "orelse", [])
 
 
 def _torch_imports(module: Module) -> tuple[ast.stmt | None, list[ast.stmt]]:
@@ -131,7 +162,7 @@ def _torch_imports(module: Module) -> tuple[ast.stmt | None, list[ast.stmt]]:
     found = [
         node for node in module.index.imports if _imports_torch(node) and module.names.scope_of(node) is module.tree
     ]
-    found = sorted((n for n in found if not _type_checking_only(module, n)), key=lambda n: n.lineno)
+    found = sorted((n for n in found if not type_checking_only(module, n)), key=lambda n: n.lineno)
     whole = [node for node in found if isinstance(node, ast.Import) and any(a.name == "torch" for a in node.names)]
     parts: list[ast.stmt] = [node for node in found if node not in whole]
     return (whole[0] if whole else None), parts
@@ -141,10 +172,6 @@ def _imports_torch(node: ast.Import | ast.ImportFrom) -> bool:
     if isinstance(node, ast.Import):
         return any(alias.name.partition(".")[0] == "torch" for alias in node.names)
     return node.level == 0 and (node.module or "").partition(".")[0] == "torch"
-
-
-def _type_checking_only(module: Module, node: ast.AST) -> bool:
-    return any(isinstance(a, ast.If) and "TYPE_CHECKING" in module.text_of(a.test) for a in module.ancestors(node))
 
 
 def _helper_anchor(module: Module, first_use: int) -> ast.stmt | None:
@@ -218,8 +245,8 @@ def _line_after(module: Module, anchor: ast.stmt | None, *lines: str, before: st
         raise NotFixable("the import shares its line with another statement")
     row = anchor.end_lineno or anchor.lineno
     below = source.line_starts[row] if row < len(source.line_starts) else len(source.text)
-    rest = source.text[end:below]
-    if rest.lstrip(" \t").startswith(";"):
+    beside = [s for s in ast.walk(module.tree) if isinstance(s, ast.stmt) and s.lineno == row and s is not anchor]
+    if source.text[end:below].lstrip(" \t").startswith(";") and not all(map(_is_import_block, beside)):
         raise NotFixable("the import shares its line with another statement")
     text = before + "".join((indentation + line if line else "") + end_of_line for line in lines)
     if row >= len(source.line_starts):  # the last line has no line end

@@ -19,11 +19,12 @@ from npuport.sources.text import SourceText
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """One file before and after."""
+    """One file before and after, a byte order mark included."""
 
     path: Path
     before: str
     after: str
+    encoding: str = "utf-8"
 
 
 @dataclass
@@ -127,6 +128,7 @@ def _conclude(file: SourceFile, source: SourceText, fixed: Fixed, outcome: Outco
         except (ChangedMeanwhile, OSError, UnreadableSource) as error:
             outcome.faults.append(f"{file.path}: not written: {getattr(error, 'strerror', None) or error}")
             return
-        outcome.changed.append(ChangedFile(file.path, source.text, fixed.text))
+        mark = "\ufeff" if source.byte_order_mark else ""
+        outcome.changed.append(ChangedFile(file.path, mark + source.text, mark + fixed.text, source.encoding))
     outcome.ported += fixed.ported
     outcome.remaining += fixed.remaining

@@ -31,10 +31,10 @@ def all_rules() -> tuple[Rule, ...]:
     rules: dict[str, Rule] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name != "npuport", e.name)):
         try:
-            package = entry.load()
+            kinds = list(_rule_classes(entry.load()))
         except Exception as error:
             raise UsageError(f"rule pack {entry.name!r} ({entry.value}) cannot be loaded: {error}") from None
-        for kind in _rule_classes(package):
+        for kind in kinds:
             if not _CODE.fullmatch(kind.code):
                 raise UsageError(f"rule pack {entry.name!r}: {kind.__name__} has the malformed code {kind.code!r}")
             if kind.code in rules and type(rules[kind.code]) is not kind:
@@ -94,8 +94,16 @@ def rules_matching(word: str) -> frozenset[str]:
 
 def _suggestion(word: str) -> str:
     known = {r.code for r in all_rules()} | {r.name for r in all_rules()} | {r.topic for r in all_rules()}
-    near = difflib.get_close_matches(word.upper(), known, 1) or difflib.get_close_matches(word.lower(), known, 1)
+    codes = [code for code in known if len(code) == len(word) and code.isupper()]
+    near = sorted((c for c in codes if _differences(c, word.upper()) == 1), key=lambda c: (c[-1] != word[-1], c))
+    near = (
+        near or difflib.get_close_matches(word.upper(), known, 1) or difflib.get_close_matches(word.lower(), known, 1)
+    )
     return f"; did you mean {near[0]}?" if near else "; `npuport rules` lists them"
+
+
+def _differences(one: str, other: str) -> int:
+    return sum(a != b for a, b in zip(one, other, strict=True))
 
 
 def selected_codes(settings: Settings) -> frozenset[str]:

@@ -89,7 +89,7 @@ def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Ed
     if isinstance(change.node, ast.stmt):
         after = after.rstrip("\r\n")
         if not after:
-            return _removal(module, change.node, before), False
+            return _removal(module, change.node, before), "#" in before
     lost = Counter(_COMMENT.findall(before)) - Counter(_COMMENT.findall(after)) if "#" in before else Counter()
     return _trimmed(start, before, after), bool(lost)
 

@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from npuport.engine.finding import Finding
@@ -31,7 +32,8 @@ class Suppression:
         row: line of the comment, from 1.
         start: character offset of the comment's ``#``.
         end: character offset behind the directive.
-        target_row: the line that it counts for; 0 for the whole file.
+        target_row: the first line that it counts for; 0 for the whole file, -1 for none.
+        last_row: the last one: a comment on a line of its own counts for the whole logical line below.
         words: codes or prefixes; empty for all rules.
         used: the words that suppressed something; ``"*"`` for a comment without words.
     """
@@ -40,13 +42,15 @@ class Suppression:
     start: int
     end: int
     target_row: int
+    last_row: int
     words: tuple[str, ...]
     text: str
     used: set[str] = field(default_factory=set)
 
     def covers(self, finding: Finding) -> bool:
         """Whether ``finding`` is suppressed by this comment; remembers which word did it."""
-        if self.target_row and not finding.location.row <= self.target_row <= finding.end_location.row:
+        begins_late = finding.location.row > self.last_row
+        if self.target_row and (self.target_row < 0 or begins_late or finding.end_location.row < self.target_row):
             return False
         if not self.words:
             self.used.add("*")
@@ -71,35 +75,43 @@ def find_suppressions(source: SourceText) -> list[Suppression]:
     if "npuport:" not in source.text:
         return []
     found: list[Suppression] = []
-    waiting: list[Suppression] = []
-    try:
-        line_has_code = False
-        for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
-            row, column = token.start
-            if token.type == tokenize.COMMENT:
-                directive = _DIRECTIVE.search(token.string)
-                if directive:
-                    suppression = _suppression(source, directive, row, column, line_has_code)
-                    found.append(suppression)
-                    if suppression.target_row < 0:
-                        waiting.append(suppression)
-            elif token.type in (tokenize.NEWLINE, tokenize.NL):
-                line_has_code = False
-            elif token.type not in _LAYOUT and token.type != tokenize.ENDMARKER:
-                line_has_code = True
-                for suppression in waiting:
-                    suppression.target_row = row
-                waiting.clear()
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        pass
-    return [s for s in found if s.target_row >= 0]
+    with suppress(tokenize.TokenError, SyntaxError, IndentationError):
+        _collect(source, found)
+    return found
+
+
+def _collect(source: SourceText, found: list[Suppression]) -> None:
+    line_has_code = False
+    waiting: list[Suppression] = []  # on lines of their own, before their statement
+    opened: list[Suppression] = []  # inside their logical line
+    for token in tokenize.generate_tokens(io.StringIO(source.text, newline="").readline):
+        if token.type == tokenize.COMMENT:
+            directive = _DIRECTIVE.search(token.string)
+            if directive:
+                suppression = _suppression(source, directive, *token.start, line_has_code)
+                found.append(suppression)
+                if suppression.target_row < 0:
+                    waiting.append(suppression)
+        elif token.type == tokenize.NEWLINE:
+            for suppression in opened:
+                suppression.last_row = token.start[0]
+            opened.clear()
+            line_has_code = False
+        elif token.type == tokenize.NL:
+            line_has_code = False
+        elif token.type not in _LAYOUT and token.type != tokenize.ENDMARKER:
+            line_has_code = True
+            for suppression in waiting:
+                suppression.target_row = suppression.last_row = token.start[0]
+            opened += waiting
+            waiting.clear()
 
 
 def _suppression(source: SourceText, directive: re.Match[str], row: int, column: int, behind_code: bool) -> Suppression:
     start = source.line_starts[row - 1] + column + directive.start()
     words = tuple(word.strip() for word in (directive["codes"] or "").split(",") if word.strip())
-    target = 0 if directive["kind"].lower() == "ignore-file" else row if behind_code else -1
-    return Suppression(row, start, start + len(directive.group()), target, words, directive.group())
+    target = 0 if directive["kind"] == "ignore-file" else row if behind_code else -1
+    return Suppression(row, start, start + len(directive.group()), target, target, words, directive.group())
 
 
 def removal(source: SourceText, suppression: Suppression, unused: Iterable[str]) -> Edit:

@@ -106,7 +106,7 @@ class Writer:
         tree = self.module.tree
         while True:
             for name, bindings in self.module.index.bindings.get(scope, {}).items():
-                if any(binding.imported == "torch" for binding in bindings):
+                if any(b.imported == "torch" and not type_checking_only(self.module, b.node) for b in bindings):
                     return name, scope
             if scope is tree:
                 return None, None
@@ -114,19 +114,19 @@ class Writer:
 
     def _torch_scope(self) -> ast.AST | None:
         """The function that imports torch where the module itself imports nothing of torch."""
-        module_names = self.module.index.bindings[self.module.tree].values()
-        if any((b.imported or "").partition(".")[0] == "torch" for bs in module_names for b in bs):
+        if self._imports_torch(self.module.tree):
             return None
-        _, scope = self.torch_binding()
-        if scope is not None:
-            return None if scope is self.module.tree else scope
-        function = self.module.names.scope_of(self._site)
-        bindings = self.module.index.bindings.get(function, {}).values()
-        if function is not self.module.tree and any(
-            (b.imported or "").startswith("torch.") for bs in bindings for b in bs
-        ):
-            return function
+        scope = self.module.names.scope_of(self._site)
+        while scope is not self.module.tree:
+            if self._imports_torch(scope):
+                return scope
+            scope = self.module.names.scope_of(scope)
         return None
+
+    def _imports_torch(self, scope: ast.AST) -> bool:
+        bindings = (b for bs in self.module.index.bindings.get(scope, {}).values() for b in bs)
+        found = (b for b in bindings if (b.imported or "").partition(".")[0] == "torch")
+        return any(not type_checking_only(self.module, b.node) for b in found)
 
     def _need(self, need: Need) -> None:
         if need not in self.needs:
@@ -152,6 +152,11 @@ class Writer:
             return cst.Arg(value)
         equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
         return cst.Arg(value, keyword=cst.Name(keyword), equal=equal)
+
+
+def type_checking_only(module: Module, node: ast.AST) -> bool:
+    """Whether an import is made for type checkers only and binds nothing at run time."""
+    return any(isinstance(a, ast.If) and "TYPE_CHECKING" in module.text_of(a.test) for a in module.ancestors(node))
 
 
 def free_name(module: Module, name: str) -> str:

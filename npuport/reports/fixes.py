@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections import Counter
 
 import click
@@ -15,20 +16,25 @@ _LISTED = 40
 
 
 def print_diff(outcome: Outcome) -> None:
-    """Print a unified diff that ``patch`` and ``git apply`` take."""
+    """Print a unified diff that ``patch`` and ``git apply`` take: in each file's own bytes, without colours."""
+    coloured = sys.stdout.isatty()
     for file in outcome.changed:
         for line in diff_lines(file):
-            click.echo(_coloured(line), nl=False)
+            if coloured:
+                click.echo(_coloured(line), nl=False)
+            else:
+                sys.stdout.buffer.write(line.encode(file.encoding, "surrogateescape"))
+    sys.stdout.flush()
 
 
 def diff_lines(file: ChangedFile) -> list[str]:
     """The unified diff of one file, line ends as in the file."""
     name = file.path.as_posix()
-    lines = difflib.unified_diff(_lines(file.before), _lines(file.after), f"a/{name}", f"b/{name}")
-    result: list[str] = []
-    for line in lines:
-        result.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
-    return result
+    names = (name, name) if name.startswith(("/", "../")) else (f"a/{name}", f"b/{name}")
+    # A tab ends a name with spaces, as git writes it; patch would take the first word for the name.
+    before, after = (f"{text}\t" if " " in text else text for text in names)
+    lines = difflib.unified_diff(_lines(file.before), _lines(file.after), before, after)
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines]
 
 
 def _lines(text: str) -> list[str]:

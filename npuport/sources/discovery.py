@@ -34,10 +34,11 @@ def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, for
     found: dict[str, Path] = {}
     for path in paths:
         if path.is_dir():
-            files: Iterable[Path] = _files_below(path, _Exclusion(exclude, root, path))
+            excluded = _Exclusion(exclude, root, path, above_counts=force_exclude)
+            files: Iterable[Path] = _files_below(path, excluded)
         elif path.exists() or path.is_symlink():
-            excluded = force_exclude and _Exclusion(exclude, root, path.parent).matches(path.name)
-            files = () if excluded else (path,)
+            excluded = _Exclusion(exclude, root, path.parent, above_counts=True)
+            files = () if force_exclude and excluded.matches(path.name) else (path,)
         else:
             raise UsageError(f"no such file or folder: {path}")
         for file in files:
@@ -46,15 +47,19 @@ def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, for
 
 
 class _Exclusion:
-    """The patterns of ``exclude`` for files below one folder; pathspec is imported only when it is needed."""
+    """The patterns of ``exclude`` for files below one folder; pathspec is imported only when it is needed.
 
-    def __init__(self, patterns: tuple[str, ...], root: Path, folder: Path) -> None:
+    Folders above the named one count with ``above_counts`` only: who names a folder wants it read.
+    """
+
+    def __init__(self, patterns: tuple[str, ...], root: Path, folder: Path, *, above_counts: bool) -> None:
         relative = os.path.relpath(os.path.realpath(folder), os.path.realpath(root)).replace(os.sep, "/")
-        self._above = "" if relative == "." else f"{relative}/"
+        inside = not relative.startswith("..")
+        self._above = f"{relative}/" if inside and relative != "." else ""
         # Most of the patterns are plain folder names: a set decides those without pathspec.
-        self._names = {p.strip("/") for p in patterns if not any(c in p.strip("/") for c in "*?[!/")}
-        self._globs = [p for p in patterns if p.strip("/") not in self._names]
-        self._above_excluded = not self._names.isdisjoint(self._above.split("/"))
+        self._names = {p.rstrip("/") for p in patterns if not any(c in p.rstrip("/") for c in "*?[!/")}
+        self._globs = [p for p in patterns if p.rstrip("/") not in self._names]
+        self._above_excluded = above_counts and not self._names.isdisjoint(self._above.split("/"))
         self._spec: GitIgnoreSpec | None = None
 
     def matches(self, name: str) -> bool:

@@ -71,7 +71,7 @@ def find_pyproject(start: Path) -> Path | None:
     folder = start if start.is_dir() else start.parent
     for place in (folder.absolute(), *folder.absolute().parents):
         candidate = place / "pyproject.toml"
-        if candidate.is_file() and "npuport" in _read(candidate).get("tool", {}):
+        if candidate.is_file() and "npuport" in _tools(candidate):
             return candidate
     return None
 
@@ -85,7 +85,7 @@ def load_settings(start: Path, config: Path | None = None) -> Settings:
     file = config or find_pyproject(start)
     if file is None:
         return Settings(root=Path.cwd())
-    table = _read(file).get("tool", {}).get("npuport", {})
+    table = _tools(file).get("npuport", {})
     if not isinstance(table, dict):
         raise UsageError(f"{file}: [tool.npuport] must be a table")
     values = {key.replace("-", "_"): _value(file, key, value) for key, value in table.items()}
@@ -95,6 +95,12 @@ def load_settings(start: Path, config: Path | None = None) -> Settings:
 def with_options(settings: Settings, **options: Any) -> Settings:
     """Settings with the command line's options on top; ``None`` and empty tuples leave the file's value."""
     return replace(settings, **{key: value for key, value in options.items() if value not in (None, ())})
+
+
+def _tools(file: Path) -> dict[str, Any]:
+    """The table ``[tool]``; empty where it is no table."""
+    tools = _read(file).get("tool", {})
+    return tools if isinstance(tools, dict) else {}
 
 
 def _read(file: Path) -> dict[str, Any]:

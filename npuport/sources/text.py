@@ -118,8 +118,17 @@ def decode(path: Path, data: bytes) -> SourceText:
         row = body.count(b"\n", 0, error.start) + 1
         hint = "" if encoding != "utf-8" else "; declare its encoding in the first line (PEP 263)"
         raise UnreadableSource(f"not valid {encoding}: byte 0x{body[error.start]:02x}{hint}", row) from None
-    same = encoding == "utf-8" or text.encode(encoding, "replace") == body
-    return SourceText(path, text, encoding, has_mark, same)
+    except UnicodeError as error:  # codecs such as "undefined" and "idna" give no place
+        raise UnreadableSource(f"cannot be decoded as {encoding}: {error}") from None
+    return SourceText(path, text, encoding, has_mark, _round_trips(text, encoding, body))
+
+
+def _round_trips(text: str, encoding: str, body: bytes) -> bool:
+    """Whether encoding the text again gives the same bytes; some codecs have several spellings of one text."""
+    try:
+        return encoding == "utf-8" or text.encode(encoding) == body
+    except UnicodeError:
+        return False
 
 
 def read_bytes(path: Path) -> bytes:

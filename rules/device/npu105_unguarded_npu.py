@@ -12,7 +12,7 @@ from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
 # hasattr(torch, "npu"), find_spec("torch_npu"), is_torch_npu_available(), has_npu()
-_GUARD = re.compile(r"hasattr\(|torch_npu|npu_available|(?:has|is|use)_npu\b")
+_GUARD = re.compile(r"(?:has|get)attr\(|torch_npu|npu_available|(?:has|is|use)_npu\b")
 
 
 class UnguardedNpu(Rule):

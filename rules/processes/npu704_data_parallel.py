@@ -79,7 +79,7 @@ def _dropping(module: Module, call: ast.Call) -> Transform:
         simple = isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or value.lpar
         inner = writer.code(value) if simple else f"({writer.code(value)})"
         if not writer.portable:
-            return inner
+            return as_conditional(writer.code(value), call, module.parent(call)) if not simple else inner
         choice = f'{inner} if {writer.helper("DEVICE_TYPE")} == "npu" else {writer.code(node)}'
         return as_conditional(choice, call, module.parent(call))
 

@@ -49,15 +49,33 @@ def with_argument(node: cst.Call, argument: cst.Arg, *, first: bool = False) -> 
         return node.with_changes(args=[argument])
     *before, last = node.args
     if isinstance(last.comma, cst.Comma):
-        # f(a,\n  b,\n): the new line goes like the last one, and the trailing comma stays trailing.
-        between = before[-1].comma if before and isinstance(before[-1].comma, cst.Comma) else comma
-        return node.with_changes(
-            args=[*before, last.with_changes(comma=between), argument.with_changes(comma=last.comma)]
-        )
+        return node.with_changes(args=[*before, *_behind_trailing_comma(node, last, argument)])
     after = last.whitespace_after_arg
     between = before[-1].comma if before and isinstance(before[-1].comma, cst.Comma) else comma
     last = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
     return node.with_changes(args=[*before, last, argument.with_changes(whitespace_after_arg=after)])
+
+
+def _behind_trailing_comma(node: cst.Call, last: cst.Arg, argument: cst.Arg) -> list[cst.Arg]:
+    """The last argument and a new one: the new line goes like the others, a comment stays with its argument."""
+    assert isinstance(last.comma, cst.Comma)
+    end = last.comma.whitespace_after
+    layout = (
+        node.args[-2].comma.whitespace_after
+        if len(node.args) > 1 and isinstance(node.args[-2].comma, cst.Comma)
+        else node.whitespace_before_args
+    )
+    if not isinstance(end, cst.ParenthesizedWhitespace) or not isinstance(layout, cst.ParenthesizedWhitespace):
+        spaced = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        return [last.with_changes(comma=spaced), argument.with_changes(comma=last.comma)]
+    between = layout.with_changes(first_line=end.first_line, empty_lines=())
+    closing = end.with_changes(
+        first_line=end.first_line.with_changes(whitespace=cst.SimpleWhitespace(""), comment=None)
+    )
+    return [
+        last.with_changes(comma=last.comma.with_changes(whitespace_after=between)),
+        argument.with_changes(comma=last.comma.with_changes(whitespace_after=closing)),
+    ]
 
 
 def replace_argument(node: cst.Call, keyword: str, code: str, writer: Writer) -> cst.Call:
