@@ -22,7 +22,9 @@ from tests.fixture_files import FIXTURES
 
 # Tensor types are registered by the C++ part under torch.npu (torch_npu/csrc); the legacy types of idioms.md
 # were tried under the real wheel.
-_TENSOR_TYPES = {f"{kind}Tensor" for kind in "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()}
+_TENSOR_TYPES = {
+    f"{kind}Tensor" for kind in ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+}
 
 
 def wheel() -> Path | None:
@@ -45,6 +47,8 @@ def bound_in(file: Path) -> frozenset[str]:
             names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             names.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
         elif isinstance(node, ast.Assign):
             names.update(target.id for target in node.targets if isinstance(target, ast.Name))
             if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
@@ -64,15 +68,12 @@ def exists(parts: list[str]) -> bool:
         return False
     if not rest or first[0].isupper():  # methods of a class are torch's own: Event, Stream
         return True
-    for file in (npu / f"{first}.py", npu / first / "__init__.py", npu / "_backends.py", npu / "backends.py"):
-        if file.exists() and rest[0] in bound_in(file) | _attributes(file):
-            return True
-    return False
+    return any(rest[0] in bound_in(file) | _attributes(file) for file in npu.rglob("*.py"))
 
 
 @cache
 def _attributes(file: Path) -> frozenset[str]:
-    """Names that a module's classes take by ``__setattr__``: compared as texts there (``allow_hf32``)."""
+    """Names that a module's objects answer to by ``__setattr__``: compared as texts there (``allow_hf32``)."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     return frozenset(n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
 

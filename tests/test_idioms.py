@@ -96,8 +96,9 @@ def test_portable_snippets_end_as_before_on_a_machine_without_npu() -> None:
     }
     environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PYTHONWARNINGS": "ignore"}
     runner = Path(__file__).parent / "run_snippets.py"
+    command = [sys.executable, str(runner)]
     done = subprocess.run(
-        [sys.executable, str(runner)], input=json.dumps(pairs), capture_output=True, text=True, env=environment, check=False
+        command, input=json.dumps(pairs), capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     ends = json.loads(done.stdout)

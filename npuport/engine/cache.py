@@ -100,7 +100,7 @@ class Cache:
 
 def _is_whole(entry: Any) -> bool:
     """Whether an entry has the parts that are read without looking; a damaged cache is no fault of the check."""
-    return isinstance(entry, dict) and {"stat", "hash", "facts"} <= entry.keys()
+    return isinstance(entry, dict) and {"stat", "hash", "facts"} <= entry.keys() and len(entry["facts"]) == 4
 
 
 def facts_as_data(facts: FileFacts) -> list[Any]:
@@ -119,7 +119,10 @@ def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Findin
     """The findings that an entry keeps, if the other files still tell the same."""
     if entry.get("project") != project_key(project):
         return None
-    return [Finding.from_dict(data) for data in entry["findings"]]
+    try:
+        return [Finding.from_dict(data) for data in entry["findings"]]
+    except (KeyError, TypeError, ValueError):
+        return None  # damaged: check again
 
 
 def project_key(project: ProjectFacts) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 
@@ -32,9 +31,10 @@ def write_atomically(path: Path, data: bytes, expected: bytes) -> None:
     if not os.access(target, os.W_OK):
         # Renaming over it would work all the same, but a file that is read-only is meant to stay as it is.
         raise PermissionError(13, "it is read-only", str(path))
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".npuport", dir=target.parent)
+    # The name is known before the file is there, so that an interrupt at any moment leaves nothing behind.
+    temporary = target.parent / f".{target.name}.{os.getpid()}.npuport"
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())

@@ -9,7 +9,7 @@ from npuport.analysis.module import Module
 from npuport.analysis.walk import Binding
 from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit
-from npuport.engine.writer import Need, free_name, helper_definition, type_checking_only
+from npuport.engine.writer import Need, free_name, helper_definition, local_name, type_checking_only
 
 _IMPORT_TORCH_NPU = "import torch_npu  # noqa: F401"
 _HELPERS: tuple[str, ...] = ("DEVICE_TYPE", "device_module")
@@ -47,7 +47,7 @@ def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
     if not any(need.name == "torch_npu" for need in needs) or "torch_npu" in module.libraries:
         return []
     whole, parts = _torch_imports(module)
-    if whole is not None:
+    if whole is not None and not (parts and _names_cuda(module, parts[0]) and parts[0].lineno < whole.lineno):
         return [_line_after(module, whole, _IMPORT_TORCH_NPU)]
     return [_line_before(module, parts[0], _IMPORT_TORCH_NPU)] if parts else []
 
@@ -126,21 +126,17 @@ def _lines_in_function(module: Module, scope: ast.AST, needs: list[Need]) -> lis
     torch = next((name for name, bs in bound.items() if any(b.imported == "torch" for b in bs)), None)
     if torch is None:
         raise NotFixable("torch itself is not imported in the function")
-    if any(name in bound and not _is_local_helper(module, bound[name]) for name in names):
-        raise NotFixable("the function uses the helper's name for something else")
-    missing = [name for name in _HELPERS if name in names and name not in bound]
+    spelled = {name: local_name(module, scope, name) for name in _HELPERS}
+    missing = [name for name in _HELPERS if name in names and spelled[name] not in bound]
+    device_type, device_module = spelled["DEVICE_TYPE"], spelled["device_module"]
     probe = _PROBE.format(torch=torch)
     if missing == ["device_module"] or _used_directly(needs, missing) == ["device_module"]:
-        return [f"device_module = {torch}.npu if {probe} else {torch}.cuda"]
+        return [f"{device_module} = {torch}.npu if {probe} else {torch}.cuda"]
     lines = {
-        "DEVICE_TYPE": f'DEVICE_TYPE = "npu" if {probe} else "cuda"',
-        "device_module": f"device_module = getattr({torch}, DEVICE_TYPE)",
+        "DEVICE_TYPE": f'{device_type} = "npu" if {probe} else "cuda"',
+        "device_module": f"{device_module} = getattr({torch}, {device_type})",
     }
     return [lines[name] for name in missing]
-
-
-def _is_local_helper(module: Module, bindings: list[Binding]) -> bool:
-    return all(not b.parameter and "is_available" in module.text_of(module.statement(b.node)) for b in bindings)
 
 
 def _last_of_blocks(module: Module, imports: list[ast.Import | ast.ImportFrom]) -> list[ast.stmt]:
@@ -155,6 +151,11 @@ def _block_key(module: Module, statement: ast.stmt) -> tuple[ast.AST | None, boo
     """Tells the body of a compound statement from its ``else``."""
     parent = module.parent(statement)
     return parent, statement in getattr(parent, "orelse", [])
+
+
+def _names_cuda(module: Module, statement: ast.stmt) -> bool:
+    """An import below torch.cuda comes out as one below torch.npu, which needs torch_npu."""
+    return "cuda" in module.text_of(statement)
 
 
 def _torch_imports(module: Module) -> tuple[ast.stmt | None, list[ast.stmt]]:

@@ -228,7 +228,9 @@ def check_bytes(checker: Checker, job: Job) -> list[Finding]:
 
 def _pool_pays(size: int) -> bool:
     """Whether ``size`` bytes are worth a pool; pre-commit runs several processes itself."""
-    return size >= POOL_THRESHOLD and (os.cpu_count() or 1) > 1 and "PRE_COMMIT" not in os.environ
+    # A container or a pinned process may have fewer cores than the machine.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return size >= POOL_THRESHOLD and cores > 1 and "PRE_COMMIT" not in os.environ
 
 
 class _PerFileIgnores:

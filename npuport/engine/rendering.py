@@ -116,14 +116,16 @@ def _removal(module: Module, statement: ast.stmt, before: str) -> Edit:
     first = starts[statement.lineno - 1]
     last = statement.end_lineno or statement.lineno
     below = starts[last] if last < len(starts) else len(module.source.text)
-    alone = not module.source.text[first:start].strip() and not module.source.text[end:below].strip()
+    rest = module.source.text[end:below].strip()
+    alone = not module.source.text[first:start].strip() and (not rest or rest.startswith("#"))
     parent = module.parent(statement)
     siblings = max(
         (len(block) for name in ("body", "orelse", "finalbody") if statement in (block := getattr(parent, name, []))),
         default=1,
     )
     if alone and (siblings > 1 or parent is module.tree):
-        return Edit(first, below, "")
+        # A comment behind the statement stays, on a line of its own.
+        return Edit(start, below - len(module.source.text[end:below].lstrip()), "") if rest else Edit(first, below, "")
     return Edit(start, end, "pass")
 
 

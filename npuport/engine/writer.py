@@ -85,7 +85,7 @@ class Writer:
     def helper(self, name: str) -> str:
         """The helper name as it is spelled in this file (with an underscore where it is taken)."""
         local = self._torch_scope()
-        spelled = name if local is not None else free_name(self.module, name)
+        spelled = local_name(self.module, local, name) if local is not None else free_name(self.module, name)
         self._need(Need(name, "", local))
         return spelled
 
@@ -166,6 +166,13 @@ def free_name(module: Module, name: str) -> str:
         return name
     used_elsewhere = any(name in scope for scope in module.index.bindings.values())
     return f"_{name}" if bindings or used_elsewhere else name
+
+
+def local_name(module: Module, scope: ast.AST, name: str) -> str:
+    """The helper name inside a function: ``_name`` where the function uses it for something else."""
+    bindings = module.index.bindings.get(scope, {}).get(name, [])
+    own = all(not b.parameter and "is_available" in module.text_of(module.statement(b.node)) for b in bindings)
+    return name if own else f"_{name}"
 
 
 def helper_definition(module: Module, name: str) -> ast.stmt | None:

@@ -113,7 +113,7 @@ class CudaApi(Rule):
         if leaf == "OutOfMemoryError":
             return "torch.npu has no OutOfMemoryError; this is torch.OutOfMemoryError and catches the NPU's errors too"
         name = use.dotted + ("()" if leaf in _SILENT else "")
-        return f"{name} {_SILENT.get(leaf, 'has no device to work on on an NPU machine')}"
+        return f"{name} {_SILENT.get(leaf, 'has no device to work with on an NPU machine')}"
 
     def _fix(self, module: Module, use: CudaUse) -> Fix | None:
         node = use.node
