@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npuport.analysis.module import ProjectFacts
+from npuport.analysis.vocabulary import FOREIGN_LIBRARIES
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\r\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -19,6 +20,11 @@ _IMPORT = re.compile(
 _CUDA_METHOD = re.compile(rb"^[ \t]+def[ \t]+cuda[ \t]*\(", re.MULTILINE)
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(\([^)]*\))?[ \t]*:", re.MULTILINE)
 _TORCH_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
+
+
+# NumPy and its kin say nothing of GPUs, and stand in the list for other reasons.
+_NAMES = "|".join(sorted(FOREIGN_LIBRARIES - {"numpy", "pandas", "cv2"})).encode()
+_FOREIGN_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:" + _NAMES + rb")\b", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,11 @@ def scan(data: bytes, *, imports: bool = False) -> FileFacts:
         _classes_with_cuda(data) if b"def cuda" in data else frozenset(),
         b"transfer_to_npu" in data,
     )
+
+
+def imports_foreign_library(data: bytes) -> bool:
+    """Whether a file belongs to a library with GPU names of its own, so that its importers do not matter."""
+    return bool(_FOREIGN_IMPORT.search(data))
 
 
 def _imported_modules(data: bytes) -> frozenset[str]:

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 Scope: TypeAlias = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 SCOPES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_SCOPE_KINDS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 # Fields that hold texts, numbers, contexts or operators: nothing to walk into.
@@ -82,20 +83,25 @@ class SyntaxIndex:
 
 
 def index_syntax(tree: ast.Module) -> SyntaxIndex:
-    """Walk ``tree`` once."""
+    """Walk ``tree`` once, scope after scope."""
     index = SyntaxIndex()
-    parents, names, strings = index.parents, index.names, index.strings
     index.bindings[tree] = {}
-    stack: list[tuple[ast.AST, Scope]] = [(tree, tree)]
+    scopes: list[Scope] = [tree]
+    while scopes:
+        _walk_scope(index, scopes.pop(), scopes)
+    return index
+
+
+def _walk_scope(index: SyntaxIndex, scope: Scope, scopes: list[Scope]) -> None:
+    """Note the nodes of one scope; the scopes inside it are put off to ``scopes``."""
+    parents, names, strings = index.parents, index.names, index.strings
+    stack: list[ast.AST] = [scope]
     pop, push = stack.pop, stack.append
     fields_of, notes = _FIELDS, _NOTES
     name_kind, constant_kind, load_kind = ast.Name, ast.Constant, ast.Load
     while stack:
-        node, scope = pop()
+        node = pop()
         kind = type(node)
-        note = notes.get(kind)
-        if note is not None:
-            scope = note(index, node, scope)
         try:
             fields = fields_of[kind]
         except KeyError:
@@ -117,8 +123,13 @@ def index_syntax(tree: ast.Module) -> SyntaxIndex:
                         strings.append(child)
                 elif child is not None and child_kind is not str:
                     parents[child] = node
-                    push((child, scope))
-    return index
+                    note = notes.get(child_kind)
+                    if note is not None:
+                        note(index, child, scope)
+                    if child_kind in _SCOPE_KINDS:
+                        scopes.append(child)
+                    else:
+                        push(child)
 
 
 def bind(index: SyntaxIndex, scope: Scope, name: str, binding: Binding) -> None:
@@ -126,34 +137,35 @@ def bind(index: SyntaxIndex, scope: Scope, name: str, binding: Binding) -> None:
     index.bindings.setdefault(scope, {}).setdefault(name, []).append(binding)
 
 
+# A tuple: a union of types is made anew each time that it is asked.
+_ASSIGNING = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
+
+
 def _note_target(index: SyntaxIndex, node: ast.Name, scope: Scope) -> None:
     """A name that is stored to or deleted."""
     parent = index.parents[node]
-    value = parent.value if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) else None
+    value = parent.value if isinstance(parent, _ASSIGNING) else None
     bind(index, scope, node.id, Binding(node, value=value))
 
 
-def _note_attribute(index: SyntaxIndex, node: ast.Attribute, scope: Scope) -> Scope:
+def _note_attribute(index: SyntaxIndex, node: ast.Attribute, scope: Scope) -> None:
     index.attributes[node.attr].append(node)
-    return scope
 
 
-def _note_keyword(index: SyntaxIndex, node: ast.keyword, scope: Scope) -> Scope:
+def _note_keyword(index: SyntaxIndex, node: ast.keyword, scope: Scope) -> None:
     if node.arg is not None:
         index.keywords.setdefault(node.arg, []).append(node)
-    return scope
 
 
-def _note_import(index: SyntaxIndex, node: ast.Import, scope: Scope) -> Scope:
+def _note_import(index: SyntaxIndex, node: ast.Import, scope: Scope) -> None:
     index.imports.append(node)
     index.parents.update(dict.fromkeys(node.names, node))
     for alias in node.names:
         top = alias.name.partition(".")[0]
         bind(index, scope, alias.asname or top, Binding(node, imported=alias.name if alias.asname else top))
-    return scope
 
 
-def _note_import_from(index: SyntaxIndex, node: ast.ImportFrom, scope: Scope) -> Scope:
+def _note_import_from(index: SyntaxIndex, node: ast.ImportFrom, scope: Scope) -> None:
     index.imports.append(node)
     index.parents.update(dict.fromkeys(node.names, node))
     module = "." * node.level + (node.module or "")
@@ -162,47 +174,41 @@ def _note_import_from(index: SyntaxIndex, node: ast.ImportFrom, scope: Scope) ->
             index.star_imports.append(module)
         else:
             bind(index, scope, alias.asname or alias.name, Binding(node, imported=f"{module}.{alias.name}"))
-    return scope
 
 
-def _note_function(index: SyntaxIndex, node: ast.FunctionDef, scope: Scope) -> Scope:
+def _note_function(index: SyntaxIndex, node: ast.FunctionDef, scope: Scope) -> None:
     bind(index, scope, node.name, Binding(node))
     index.functions.append(node)
-    return _note_lambda(index, node, scope)
+    _note_lambda(index, node, scope)
 
 
-def _note_lambda(index: SyntaxIndex, node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Scope:
+def _note_lambda(index: SyntaxIndex, node: ast.FunctionDef | ast.Lambda, scope: Scope) -> None:
     for argument in parameters(node.args):
         bind(index, node, argument.arg, Binding(argument, parameter=True))
-    return node
 
 
-def _note_class(index: SyntaxIndex, node: ast.ClassDef, scope: Scope) -> Scope:
+def _note_class(index: SyntaxIndex, node: ast.ClassDef, scope: Scope) -> None:
     bind(index, scope, node.name, Binding(node))
     index.classes.append(node)
-    return node
 
 
-def _note_handler(index: SyntaxIndex, node: ast.ExceptHandler, scope: Scope) -> Scope:
+def _note_handler(index: SyntaxIndex, node: ast.ExceptHandler, scope: Scope) -> None:
     if node.name:
         bind(index, scope, node.name, Binding(node))
-    return scope
 
 
-def _note_assignment(index: SyntaxIndex, node: ast.Assign | ast.AnnAssign, scope: Scope) -> Scope:
+def _note_assignment(index: SyntaxIndex, node: ast.Assign | ast.AnnAssign, scope: Scope) -> None:
     index.assignments.append(node)
-    return scope
 
 
-def _appender(list_name: str) -> Callable[[SyntaxIndex, Any, Scope], Scope]:
-    def note(index: SyntaxIndex, node: ast.AST, scope: Scope) -> Scope:
+def _appender(list_name: str) -> Callable[[SyntaxIndex, Any, Scope], None]:
+    def note(index: SyntaxIndex, node: ast.AST, scope: Scope) -> None:
         getattr(index, list_name).append(node)
-        return scope
 
     return note
 
 
-_NOTES: dict[type[ast.AST], Callable[[SyntaxIndex, Any, Scope], Scope]] = {
+_NOTES: dict[type[ast.AST], Callable[[SyntaxIndex, Any, Scope], None]] = {
     ast.Attribute: _note_attribute,
     ast.keyword: _note_keyword,
     ast.Import: _note_import,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npuport.analysis.module import ProjectFacts
-from npuport.analysis.project import FileFacts, relate, scan
+from npuport.analysis.project import FileFacts, imports_foreign_library, relate, scan
 from npuport.engine.cache import FOLDER, Cache, cache_key, cached_facts, cached_findings
 from npuport.engine.checking import Checked, Checker, check_source, unreadable
 from npuport.engine.finding import Finding
@@ -115,6 +115,8 @@ class Program:
             return False
         if file.data is None:
             return bool(file.entry and file.entry.get("asks"))
+        if imports_foreign_library(file.data):
+            return False
         return bool(self.checker.rules_for(file.data)) if self.checker.gate else self.checker.is_of_interest(file.data)
 
     def _scan_imports(self) -> None:
