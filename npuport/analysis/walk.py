@@ -22,23 +22,20 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 # Fields that hold texts, numbers, contexts or operators: nothing to walk into.
 _LEAVES = {
     "ctx", "op", "ops", "type_comment", "type_ignores", "kind", "simple", "level", "conversion", "id", "attr", "arg",
-    "module", "is_async", "lineno", "tag",
+    "module", "is_async", "lineno", "tag", "kwd_attrs", "rest",
 }  # fmt: skip
 _WITHOUT_CHILDREN = (
-    ast.Constant,
-    ast.Name,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Global,
-    ast.Nonlocal,
-    ast.Pass,
-    ast.Break,
-    ast.Continue,
-)
+    ast.Constant, ast.Name, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue,
+    ast.MatchSingleton,
+)  # fmt: skip
 
 
 def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return () if issubclass(kind, _WITHOUT_CHILDREN) else tuple(name for name in kind._fields if name not in _LEAVES)
+    if issubclass(kind, _WITHOUT_CHILDREN):
+        return ()
+    # A name is a text, except that of `type Alias = ...`.
+    texts = _LEAVES if kind.__name__ == "TypeAlias" else _LEAVES | {"name"}
+    return tuple(name for name in kind._fields if name not in texts)
 
 
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {}
@@ -94,11 +91,13 @@ def index_syntax(tree: ast.Module) -> SyntaxIndex:
 
 def _walk_scope(index: SyntaxIndex, scope: Scope, scopes: list[Scope]) -> None:
     """Note the nodes of one scope; the scopes inside it are put off to ``scopes``."""
-    parents, names, strings = index.parents, index.names, index.strings
+    parents, names, strings, attributes = index.parents, index.names, index.strings, index.attributes
     stack: list[ast.AST] = [scope]
     pop, push = stack.pop, stack.append
-    fields_of, notes = _FIELDS, _NOTES
-    name_kind, constant_kind, load_kind = ast.Name, ast.Constant, ast.Load
+    fields_of, notes, scope_kinds = _FIELDS, _NOTES, _SCOPE_KINDS
+    name_kind, constant_kind, attribute_kind, load_kind = ast.Name, ast.Constant, ast.Attribute, ast.Load
+    children: Any
+    child: Any
     while stack:
         node = pop()
         kind = type(node)
@@ -107,26 +106,33 @@ def _walk_scope(index: SyntaxIndex, scope: Scope, scopes: list[Scope]) -> None:
         except KeyError:
             fields = fields_of[kind] = _child_fields(kind)
         for field_name in fields:
-            value: Any = getattr(node, field_name, None)
-            for child in value if type(value) is list else (value,):
-                child_kind: Any = type(child)
+            children = getattr(node, field_name, None)
+            if children is None:
+                continue
+            for child in children if type(children) is list else (children,):
+                if child is None:
+                    continue
+                parents[child] = node
+                child_kind = type(child)
+                while child_kind is attribute_kind:  # chains are common: down to what they start with
+                    attributes[child.attr].append(child)
+                    parents[child.value] = child
+                    child = child.value
+                    child_kind = type(child)
                 # Names and constants are more than half of all nodes: no detour over the stack, no call.
                 if child_kind is name_kind:
-                    parents[child] = node
                     if type(child.ctx) is load_kind:
                         names[child.id].append(child)
                     else:
                         _note_target(index, child, scope)
                 elif child_kind is constant_kind:
-                    parents[child] = node
                     if type(child.value) is str:
                         strings.append(child)
-                elif child is not None and child_kind is not str:
-                    parents[child] = node
+                else:
                     note = notes.get(child_kind)
                     if note is not None:
                         note(index, child, scope)
-                    if child_kind in _SCOPE_KINDS:
+                    if child_kind in scope_kinds:
                         scopes.append(child)
                     else:
                         push(child)
@@ -146,10 +152,6 @@ def _note_target(index: SyntaxIndex, node: ast.Name, scope: Scope) -> None:
     parent = index.parents[node]
     value = parent.value if isinstance(parent, _ASSIGNING) else None
     bind(index, scope, node.id, Binding(node, value=value))
-
-
-def _note_attribute(index: SyntaxIndex, node: ast.Attribute, scope: Scope) -> None:
-    index.attributes[node.attr].append(node)
 
 
 def _note_keyword(index: SyntaxIndex, node: ast.keyword, scope: Scope) -> None:
@@ -209,7 +211,6 @@ def _appender(list_name: str) -> Callable[[SyntaxIndex, Any, Scope], None]:
 
 
 _NOTES: dict[type[ast.AST], Callable[[SyntaxIndex, Any, Scope], None]] = {
-    ast.Attribute: _note_attribute,
     ast.keyword: _note_keyword,
     ast.Import: _note_import,
     ast.ImportFrom: _note_import_from,

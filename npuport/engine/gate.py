@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from npuport.engine.rule import Rule
 
+# Rare texts that several triggers share: one search that fails saves those of all of them.
+_ROOTS = (b"GPU", b"_gpu", b"rng", b"custom_", b"backends", b"arallel", b"nvidia", b"premul", b"autocast")
+
 
 class Gate:
     """The triggers of a set of rules."""

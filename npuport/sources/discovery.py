@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 SUFFIXES = (".py", ".pyw")
+_OTHER_ENDING = re.compile(r"\*\*?\.(?!py)[\w-]+")
 
 
 def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, force_exclude: bool = False) -> list[Path]:
@@ -90,7 +92,11 @@ def _walk(folder: Path, excluded: _Exclusion) -> Iterator[str]:
     for place, folders, names in os.walk(folder):
         here = os.path.relpath(place, folder).replace(os.sep, "/")
         above = "" if here == "." else f"{here}/"
-        folders[:] = [name for name in folders if not excluded.matches(above + name)]
+        folders[:] = [
+            name
+            for name in folders
+            if not excluded.matches(above + name) and not (ignored and ignored.match_file(f"{above}{name}/"))
+        ]
         for name in names:
             if name.endswith(SUFFIXES) and not (ignored and ignored.match_file(above + name)):
                 yield above + name
@@ -108,9 +114,18 @@ def _git_listing(folder: Path) -> Iterable[str] | None:
 
 
 def _gitignore_of(folder: Path) -> GitIgnoreSpec | None:
+    """What the folder's ``.gitignore`` says of Python files and of folders."""
     try:
         lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
+        return None
+    # "*.log" says nothing of what is read here; with fewer patterns the matching is much faster.
+    lines = [
+        line
+        for line in lines
+        if line.strip() and not line.startswith("#") and not _OTHER_ENDING.fullmatch(line.strip())
+    ]
+    if not lines:
         return None
     from pathspec import GitIgnoreSpec
 

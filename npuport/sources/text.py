@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from npuport.sources.errors import UnreadableSource
@@ -37,7 +38,10 @@ class SourceText:
     @cached_property
     def line_starts(self) -> list[int]:
         """Character offset of each line's first character."""
-        return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+        if "\r" in self.text:
+            return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+        lengths = map(len, self.text.split("\n"))
+        return [0, *accumulate(length + 1 for length in lengths)][:-1]
 
     @cached_property
     def line_end(self) -> str:
