@@ -40,6 +40,12 @@ def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
     return {node: tuple(others) for node, others in groups.items()}
 
 
+def availability_around(module: Module, node: ast.AST) -> tuple[ast.AST, ...]:
+    """The availability tests of the conditional expressions whose arms hold ``node``."""
+    tests = [test for test in _tests_around(module, node) if isinstance(module.parent(test), ast.IfExp)]
+    return tuple(r.node for r in _availability_tests(module) if any(_inside(module, r.node, test) for test in tests))
+
+
 def _join_conditions(module: Module, groups: dict[ast.AST, set[ast.AST]]) -> None:
     """``device.type == "cuda" and not torch.cuda.is_available()``: both ask for the same device."""
     conditions: dict[ast.AST, list[ast.AST]] = {}
@@ -47,7 +53,7 @@ def _join_conditions(module: Module, groups: dict[ast.AST, set[ast.AST]]) -> Non
     for half in halves:
         around = module.parent(half)
         while isinstance(around, ast.expr):
-            if isinstance(around, ast.BoolOp):
+            if isinstance(around, ast.BoolOp | ast.Subscript):  # also ["cpu", "cuda"][torch.cuda.is_available()]
                 conditions.setdefault(around, []).append(half)
             around = module.parent(around)
     for joined in conditions.values():

@@ -130,6 +130,8 @@ def is_only_a_device(module: Module, value: ast.expr) -> bool:
     parent = module.parent(value)
     if _is_device_position(module, value):
         return True
+    if isinstance(parent, ast.IfExp) and value is parent.body:  # ... if torch.cuda.is_available() else "cpu"
+        return isinstance(parent.orelse, ast.Constant) and parent.orelse.value == "cpu"
     if not (isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name)):
         return False
     target = parent.targets[0]

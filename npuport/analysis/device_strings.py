@@ -55,6 +55,7 @@ class Role(Enum):
     VALUE = "value"  # it becomes a device
     QUESTION = "question"  # a device is compared with it
     CHOICES = "choices"  # it is one of the values that an option accepts
+    MEMBER = "member"  # it is the value of an enumeration's member
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,21 @@ class _Classifier:
             self._choice_evidence = "chosen by a test for CUDA"
         return _CLIMB
 
+    def _either(self, operation: ast.BoolOp, child: ast.AST) -> object:
+        """``device or "cuda"``, and the old ``torch.cuda.is_available() and "cuda" or "cpu"``."""
+        others = [value for value in operation.values if value is not child]
+        if any(names_other_device(other) for other in others):
+            self._choice_evidence = "chosen beside another device"
+        elif any("cuda" in self._module.text_of(other) for other in others):
+            self._choice_evidence = "chosen by a test for CUDA"
+        return _CLIMB
+
+    def _listed(self, literal: ast.List | ast.Tuple | ast.Set, child: ast.AST) -> object:
+        """``["cpu", "cuda"][torch.cuda.is_available()]`` chooses; other lists only hold."""
+        if isinstance(self._module.parent(literal), ast.Subscript) and names_other_device(literal):
+            self._choice_evidence = "chosen beside another device"
+        return _CLIMB
+
     def _element_of_comprehension(self, comprehension: ast.ListComp, child: ast.AST) -> object:
         return _CLIMB if child is comprehension.elt else None
 
@@ -295,8 +311,12 @@ class _Classifier:
         return None
 
     def _dict_value(self, literal: ast.Dict, child: ast.AST) -> object:
+        around = self._module.parent(literal)
         if child in literal.keys or is_map_location(self._module, literal):
             return None  # keys are a file format; NPU101 takes a dictionary of saved devices as a whole
+        if isinstance(around, ast.Subscript) and names_other_device(literal):  # {True: "cuda", False: "cpu"}[...]
+            self._choice_evidence = "chosen beside another device"
+            return _CLIMB
         key = next((k for k, value in zip(literal.keys, literal.values, strict=True) if value is child), None)
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             if is_device_name(key.value):
@@ -310,6 +330,9 @@ class _Classifier:
         return self._stored(parameter, f"default of the parameter {parameter!r}")
 
     def _assigned(self, statement: ast.Assign | ast.AnnAssign | ast.AugAssign, child: ast.AST) -> object:
+        owner = self._module.parent(statement)
+        if isinstance(owner, ast.ClassDef) and any("Enum" in self._module.text_of(base) for base in owner.bases):
+            return self._site(Role.MEMBER, True, f"member of the enumeration {owner.name}")
         for name in filter(None, map(target_name, targets_of(statement))):
             found = self._stored(name, f"assigned to {name}")
             if found:
@@ -321,6 +344,8 @@ class _Classifier:
     def _stored(self, name: str, why: str) -> DeviceString | None:
         if is_device_name(name):
             return self._value(True, why)
+        if self._choice_evidence:
+            return self._value(True, self._choice_evidence)
         return None if not TEXT_KEYWORDS.isdisjoint(words_of(name)[-1:]) else self._by_form(why)
 
     def _returned(self, statement: ast.Return, child: ast.AST) -> object:
@@ -334,8 +359,10 @@ class _Classifier:
             return self._value(False, "returned beside another device")
         return self._by_form("returned")
 
-    def _annotated(self, subscript: ast.Subscript, child: ast.AST) -> object:
-        """``Literal["cuda", "cpu"]``."""
+    def _subscripted(self, subscript: ast.Subscript, child: ast.AST) -> object:
+        """``Literal["cuda", "cpu"]``, and one of several that is picked out."""
+        if child is subscript.value:
+            return _CLIMB if self._choice_evidence else None
         if "Literal" in self._module.text_of(subscript.value) and names_other_device(subscript):
             return self._site(Role.CHOICES, True, "allowed by the annotation")
         return None
@@ -348,9 +375,13 @@ class _Classifier:
         return None
 
 
-_TRANSPARENT = (ast.BoolOp, ast.NamedExpr, ast.Starred, ast.Await, ast.List, ast.Tuple, ast.Set)
+_TRANSPARENT = (ast.NamedExpr, ast.Starred, ast.Await)
 _STEPS: dict[type[ast.AST], Callable[[_Classifier, Any, ast.AST], object]] = {
     ast.IfExp: _Classifier._chosen,
+    ast.BoolOp: _Classifier._either,
+    ast.List: _Classifier._listed,
+    ast.Tuple: _Classifier._listed,
+    ast.Set: _Classifier._listed,
     ast.ListComp: _Classifier._element_of_comprehension,
     ast.SetComp: _Classifier._element_of_comprehension,
     ast.GeneratorExp: _Classifier._element_of_comprehension,
@@ -367,6 +398,6 @@ _STEPS: dict[type[ast.AST], Callable[[_Classifier, Any, ast.AST], object]] = {
     ast.AnnAssign: _Classifier._assigned,
     ast.AugAssign: _Classifier._assigned,
     ast.Return: _Classifier._returned,
-    ast.Subscript: _Classifier._annotated,
+    ast.Subscript: _Classifier._subscripted,
     ast.For: _Classifier._looped,
 }

@@ -82,7 +82,7 @@ def twin_of(dotted: str, target: str) -> Twin | None:
         None for a name that the facts do not know. A name that appeared only in a later release line than
         the target's comes back with ``npu`` None and the release in ``note``.
     """
-    found = _table().get(dotted) or _flattened(dotted)
+    found = _flattened(dotted) or _table().get(dotted)
     if found is None:
         return None
     since = _SINCE.get(found.cuda)

@@ -73,6 +73,9 @@ class CudaDeviceString(Rule):
         text = module.text_of(site.node)
         likely = "" if site.certain else " (likely a device)"
         evidence = (f"{text}: {site.why}",)
+        if site.role is Role.MEMBER:
+            message = f"{text} is a member's value: the enumeration needs a member for the NPU{likely}"
+            return Hit(site.node, message, evidence=evidence)
         if site.role is Role.CHOICES:
             fix = rewrite("Accept the NPU", site.node, accepted_values("cuda", "npu"))
             return Hit(site.node, f"{text} is accepted as a device, the NPU is not{likely}", fix, evidence=evidence)

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from npuport.analysis.choices import availability_around
 from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses, is_imported
 from npuport.analysis.module import Module
 from npuport.engine.fix import Fix, Transform, rewrite
@@ -88,8 +89,11 @@ class CudaTensorType(Rule):
                 return Hit(use.node, message, rewrite("Say dtype and device", call, _constructed(function, dtype)))
             if use.node in call.args and (fix := _type_call(module, call, dtype)):
                 return Hit(use.node, message, fix)
+        together = availability_around(module, use.node)
+        if _is_default_type(module, use.node):
+            return Hit(use.node, f"{message}; set_default_tensor_type takes no NPU type", together=together)
         legacy = rewrite("Use the NPU's type", use.node, lambda node, writer: f"{writer.device_module()}.{type_name}")
-        return Hit(use.node, message, legacy)
+        return Hit(use.node, message, legacy, together=together)
 
     def _named(self, module: Module, node: ast.Constant) -> Iterator[Hit]:
         text = str(node.value)
@@ -109,6 +113,12 @@ class CudaTensorType(Rule):
                 f"asks for {text!r}, which is never true on an NPU",
                 rewrite("Ask for the NPU's type", parent, _type_question(text)),
             )
+
+
+def _is_default_type(module: Module, node: ast.expr) -> bool:
+    """Whether the type is chosen inside ``torch.set_default_tensor_type(...)``."""
+    call = module.enclosing(node, ast.Call)
+    return call is not None and module.resolve(call.func) == "torch.set_default_tensor_type"
 
 
 def _type_call(module: Module, call: ast.Call, dtype: str) -> Fix | None:

@@ -19,6 +19,8 @@ def question(cuda: str, npu: str) -> Transform:
     """A comparison or ``startswith`` that asks for ``cuda`` asks for ``npu``, or portably for both."""
 
     def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
+        if isinstance(node, cst.Comparison) and (sliced := _sliced_text(node)) is not None:
+            return _portable_or_not(node, writer, sliced, cuda, npu)
         if not writer.portable:
             return _with_literals(node, cuda, lambda literal: replaced(literal, cuda, npu))
         if isinstance(node, cst.Comparison):
@@ -28,6 +30,24 @@ def question(cuda: str, npu: str) -> Transform:
         raise NotFixable("no comparison")
 
     return transform
+
+
+def _sliced_text(node: cst.Comparison) -> cst.BaseExpression | None:
+    """The text of ``str(device)[:4] == "cuda"``: the NPU's name has another length."""
+    if isinstance(node.left, cst.Subscript) and isinstance(node.left.slice[0].slice, cst.Slice):
+        return node.left.value
+    return None
+
+
+def _portable_or_not(
+    node: cst.Comparison, writer: Writer, text: cst.BaseExpression, cuda: str, npu: str
+) -> cst.CSTNode | str:
+    operator = node.comparisons[0].operator
+    if not isinstance(operator, cst.Equal | cst.NotEqual):
+        raise NotFixable("a part of a text")
+    asked = f'("{cuda}", "{npu}")' if writer.portable else f'"{npu}"'
+    negated = "not " if isinstance(operator, cst.NotEqual) else ""
+    return f"{negated}{writer.code(text)}.startswith({asked})"
 
 
 def _portable_comparison(node: cst.Comparison, writer: Writer, cuda: str, npu: str) -> cst.CSTNode | str:
