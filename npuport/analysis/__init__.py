@@ -5,7 +5,9 @@
 - ``module``          one file with all of this, as rules see it
 - ``vocabulary``      the words of the field: device-like names, libraries that are not torch
 - ``device_evidence`` what speaks for a value being a device
-- ``device_strings``  whether a string such as ``"cuda:0"`` is a device, text, or something else
+- ``string_classifier`` whether a string such as ``"cuda:0"`` is a device, text, or something else
+- ``device_strings``  the device strings of a file
+- ``environment``     what is done with an environment variable
 - ``branches``        code that already knows an NPU, and what a test guards
 - ``choices``         the halves of a choice between devices
 - ``cuda_api``        what kind of name a use of torch.cuda is

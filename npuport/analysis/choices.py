@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from npuport.analysis.device_strings import Role, device_strings
+from npuport.analysis.device_strings import device_strings
 from npuport.analysis.module import Module, Reference
+from npuport.analysis.string_classifier import Role
 
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.is_initialized")
 

@@ -4,8 +4,9 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.choices import partners
-from npuport.analysis.device_strings import DeviceString, Role, device_strings, saved_device_maps
+from npuport.analysis.device_strings import device_strings, saved_device_maps
 from npuport.analysis.module import Module
+from npuport.analysis.string_classifier import DeviceString, Role
 from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.questions import question

@@ -1,0 +1,80 @@
+"""What is done with an environment variable that a string or a keyword names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from npuport.analysis.module import Module
+
+_SETTERS = {"setdefault", "putenv", "setenv"}
+_GETTERS = {"get", "getenv", "pop", "unsetenv", "delenv"}
+_IN_COMMAND = re.compile(r"\b(CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING)=")
+
+
+class Use(Enum):
+    """What is done with a variable, and by which form."""
+
+    READ = "read"  # environ.get(NAME), environ[NAME], NAME in environ, del environ[NAME]
+    ASSIGNED = "assigned"  # environ[NAME] = value
+    EXTENDED = "extended"  # environ[NAME] += value
+    CALLED = "called"  # environ.setdefault(NAME, value), os.putenv(NAME, value)
+    ENTRY = "entry"  # {NAME: value}
+
+
+@dataclass(frozen=True)
+class VariableUse:
+    """One use of a variable and the value that it is set to, where it is set."""
+
+    use: Use
+    value: ast.expr | None = None
+
+
+def use_of(module: Module, node: ast.Constant) -> VariableUse | None:
+    """What is done with the variable that a string names; None where the string is only a text."""
+    parent = module.parent(node)
+    if isinstance(parent, ast.Subscript) and parent.slice is node:
+        return _subscript(module, parent)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        if name in _SETTERS and len(parent.args) == 2:
+            return VariableUse(Use.CALLED, parent.args[1])
+        return VariableUse(Use.READ) if name in _GETTERS else None
+    if isinstance(parent, ast.Dict) and node in parent.keys:
+        return VariableUse(Use.ENTRY, parent.values[parent.keys.index(node)])
+    if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.In | ast.NotIn):
+        return VariableUse(Use.READ)
+    return None
+
+
+def _subscript(module: Module, subscript: ast.Subscript) -> VariableUse | None:
+    statement = module.parent(subscript)
+    if isinstance(statement, ast.Assign) and subscript in statement.targets:
+        return VariableUse(Use.ASSIGNED, statement.value)
+    if isinstance(statement, ast.AugAssign):
+        return VariableUse(Use.EXTENDED)
+    return VariableUse(Use.READ) if isinstance(subscript.ctx, ast.Load | ast.Del) else None
+
+
+def set_in_command(module: Module, node: ast.Constant) -> str | None:
+    """The variable that a shell command sets for itself: ``"CUDA_VISIBLE_DEVICES=0 python train.py"``."""
+    found = _IN_COMMAND.search(str(node.value)) if "CUDA_" in str(node.value) else None
+    call = module.enclosing(node, (ast.Call, ast.stmt)) if found else None
+    if found and isinstance(call, ast.Call) and (module.resolve(call.func) or "").startswith(("subprocess.", "os.")):
+        return found.group(1)
+    return None
+
+
+def named_beside(module: Module, node: ast.AST, variable: str) -> bool:
+    """Whether the statement of ``node``, or a simple one right before or behind it, names ``variable`` too."""
+    statement = module.statement(node)
+    if hasattr(statement, "body"):
+        return False
+    parent = module.parent(statement)
+    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+    block: list[ast.stmt] = next((b for b in blocks if isinstance(b, list) and statement in b), [statement])
+    place = block.index(statement)
+    near = [s for s in block[max(place - 1, 0) : place + 2] if not hasattr(s, "body")]
+    return any(variable in module.text_of(s) for s in near)
