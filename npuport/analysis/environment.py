@@ -11,7 +11,7 @@ from npuport.analysis.module import Module
 
 _SETTERS = {"setdefault", "putenv", "setenv"}
 _GETTERS = {"get", "getenv", "pop", "unsetenv", "delenv"}
-_IN_COMMAND = re.compile(r"\b(CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING)=")
+_IN_COMMAND = re.compile(r"^(?![ \t]*#).*\b(CUDA_VISIBLE_DEVICES|CUDA_LAUNCH_BLOCKING)=", re.MULTILINE)
 
 
 class Use(Enum):

@@ -12,6 +12,8 @@ from npuport.engine.rule import Rule
 
 # Rare texts that several triggers share: one search that fails saves those of all of them.
 _ROOTS = (b"GPU", b"_gpu", b"rng", b"custom_", b"backends", b"arallel", b"nvidia", b"premul", b"autocast")
+# A line of this form is a comment, or lies inside a string: it holds no code.
+_NO_CODE = re.compile(rb"[ \t\f]*(?:#|:param \w+:)")
 
 
 class Gate:
@@ -23,14 +25,17 @@ class Gate:
         self._in_torch = _with_parts(rules)
         self._patterns = {rule.code: [re.compile(p.encode()) for p in rule.triggers.patterns] for rule in rules}
         self._wanted = {rule.code: frozenset(text.encode() for text in rule.triggers.texts) for rule in rules}
+        self._in_comments = {text.encode() for rule in rules if rule.triggers.comments for text in rule.triggers.texts}
 
     def rules_for(self, data: bytes) -> list[Rule]:
         """The rules whose triggers are in ``data``."""
         torch = b"torch" in data
+        other_line_ends = b"\r" in data
         present: set[bytes] = set()
         for text, part in self._in_torch if torch else self._anywhere:
             if (part is None or part in present) and text in data:
-                present.add(text)
+                if other_line_ends or text in self._in_comments or _in_code(text, data):
+                    present.add(text)
         return [
             rule
             for rule in self._rules
@@ -42,9 +47,21 @@ class Gate:
         ]
 
 
+def _in_code(text: bytes, data: bytes) -> bool:
+    """Whether ``text`` stands on a line that can be code: no comment and no ``:param name:`` of a docstring."""
+    place = data.find(text)
+    while place >= 0:
+        line = data.rfind(b"\n", 0, place) + 1
+        if not _NO_CODE.match(data, line):
+            return True
+        end = data.find(b"\n", place)
+        place = data.find(text, end) if end >= 0 else -1
+    return False
+
+
 def _with_parts(rules: Iterable[Rule]) -> list[tuple[bytes, bytes | None]]:
     """The texts, short ones first, each with a shorter text inside it: where that is absent, so is the longer."""
-    texts = sorted(
-        {text.encode() for rule in rules for text in rule.triggers.texts}, key=lambda text: (len(text), text)
-    )
+    wanted = {text.encode() for rule in rules for text in rule.triggers.texts}
+    roots = {root for root in _ROOTS if sum(root in text for text in wanted) > 1}
+    texts = sorted(wanted | roots, key=lambda text: (len(text), text))
     return [(text, next((part for part in texts if part != text and part in text), None)) for text in texts]

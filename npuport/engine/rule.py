@@ -31,11 +31,13 @@ class Triggers:
         texts: a file must contain one of these, or
         patterns: match one of these regular expressions; begin them with literal text, which is searched fast.
         torch: the file must contain ``torch`` as well.
+        comments: a text in a comment counts too.
     """
 
     texts: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     torch: bool = True
+    comments: bool = False
 
 
 @dataclass(frozen=True)

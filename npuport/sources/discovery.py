@@ -37,19 +37,52 @@ def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, for
     for path in paths:
         if path.is_dir():
             excluded = _Exclusion(exclude, root, path, above_counts=force_exclude)
-            files: Iterable[Path] = _files_below(path, excluded)
+            real_folder = os.path.realpath(path)
+            for name in _files_below(path, excluded):
+                file = path / name
+                real = os.path.realpath(file) if os.path.islink(file) else os.path.join(real_folder, name)
+                if os.path.isfile(real):
+                    found.setdefault(real, file)
         elif path.exists() or path.is_symlink():
             excluded = _Exclusion(exclude, root, path.parent, above_counts=True)
-            files = () if force_exclude and excluded.matches(path.name) else (path,)
+            if not (force_exclude and excluded.matches(path.name)):
+                found.setdefault(os.path.realpath(path), path)
         else:
             raise UsageError(f"no such file or folder: {path}")
-        for file in files:
-            found.setdefault(os.path.realpath(file), file)
-    return sorted(found.values())
+    return sorted(found.values(), key=os.fspath)
+
+
+def _is_plain(pattern: str) -> bool:
+    """Whether a pattern is just a name, with or without the ``/`` of a folder behind it."""
+    return set("*?[!/").isdisjoint(pattern.rstrip("/"))
+
+
+class _Patterns:
+    """Patterns in git-ignore syntax; pathspec is imported only when one of them is more than a name."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        lines = [line for line in map(str.strip, patterns) if line and not line.startswith("#")]
+        negated = any(line.startswith("!") for line in lines)  # then the order counts
+        # Most patterns are plain names of files or folders: a set decides those.
+        self._names = set() if negated else {line.rstrip("/") for line in lines if _is_plain(line)}
+        self._globs = [line for line in lines if line.rstrip("/") not in self._names]
+        self._spec: GitIgnoreSpec | None = None
+
+    def match(self, name: str) -> bool:
+        """Whether a path with ``/`` is matched, itself or by a folder above it; a folder's own path ends in ``/``."""
+        if not self._names.isdisjoint(name.split("/")):
+            return True
+        if not self._globs:
+            return False
+        if self._spec is None:
+            from pathspec import GitIgnoreSpec
+
+            self._spec = GitIgnoreSpec.from_lines(self._globs)
+        return self._spec.match_file(name)
 
 
 class _Exclusion:
-    """The patterns of ``exclude`` for files below one folder; pathspec is imported only when it is needed.
+    """What ``exclude`` says of the files below one folder.
 
     Folders above the named one count with ``above_counts`` only: who names a folder wants it read.
     """
@@ -58,32 +91,22 @@ class _Exclusion:
         relative = os.path.relpath(os.path.realpath(folder), os.path.realpath(root)).replace(os.sep, "/")
         inside = not relative.startswith("..")
         self._above = f"{relative}/" if inside and relative != "." else ""
-        # Most of the patterns are plain folder names: a set decides those without pathspec.
-        self._names = {p.rstrip("/") for p in patterns if not any(c in p.rstrip("/") for c in "*?[!/")}
-        self._globs = [p for p in patterns if p.rstrip("/") not in self._names]
-        self._above_excluded = above_counts and not self._names.isdisjoint(self._above.split("/"))
-        self._spec: GitIgnoreSpec | None = None
+        plain = {pattern for pattern in patterns if _is_plain(pattern)}
+        self._names = _Patterns(plain)
+        self._globs = _Patterns(pattern for pattern in patterns if pattern not in plain)
+        self._all = above_counts and (self._names.match(self._above) or self._globs.match(self._above))
 
     def matches(self, name: str) -> bool:
         """Whether the file or folder ``name``, relative to the folder and with ``/``, is left out."""
-        if self._above_excluded or not self._names.isdisjoint(name.split("/")):
-            return True
-        if not self._globs:
-            return False
-        if self._spec is None:
-            from pathspec import GitIgnoreSpec
-
-            self._spec = GitIgnoreSpec.from_lines(self._globs)
-        return self._spec.match_file(self._above + name)
+        return self._all or self._names.match(name) or self._globs.match(self._above + name)
 
 
-def _files_below(folder: Path, excluded: _Exclusion) -> Iterator[Path]:
+def _files_below(folder: Path, excluded: _Exclusion) -> Iterator[str]:
+    """Names of the Python files below a folder, relative to it and with ``/``."""
     names = _git_listing(folder)
     if names is None:
         names = _walk(folder, excluded)
-    for name in names:
-        if name.endswith(SUFFIXES) and not excluded.matches(name) and os.path.isfile(path := folder / name):
-            yield path
+    return (name for name in names if name.endswith(SUFFIXES) and not excluded.matches(name))
 
 
 def _walk(folder: Path, excluded: _Exclusion) -> Iterator[str]:
@@ -92,14 +115,8 @@ def _walk(folder: Path, excluded: _Exclusion) -> Iterator[str]:
     for place, folders, names in os.walk(folder):
         here = os.path.relpath(place, folder).replace(os.sep, "/")
         above = "" if here == "." else f"{here}/"
-        folders[:] = [
-            name
-            for name in folders
-            if not excluded.matches(above + name) and not (ignored and ignored.match_file(f"{above}{name}/"))
-        ]
-        for name in names:
-            if name.endswith(SUFFIXES) and not (ignored and ignored.match_file(above + name)):
-                yield above + name
+        folders[:] = [f for f in folders if not excluded.matches(above + f) and not ignored.match(f"{above}{f}/")]
+        yield from (above + n for n in names if n.endswith(SUFFIXES) and not ignored.match(above + n))
 
 
 def _git_listing(folder: Path) -> Iterable[str] | None:
@@ -113,20 +130,11 @@ def _git_listing(folder: Path) -> Iterable[str] | None:
     return {os.fsdecode(name) for name in done.stdout.split(b"\0") if name} or None if done.returncode == 0 else None
 
 
-def _gitignore_of(folder: Path) -> GitIgnoreSpec | None:
+def _gitignore_of(folder: Path) -> _Patterns:
     """What the folder's ``.gitignore`` says of Python files and of folders."""
     try:
         lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None
+        lines = []
     # "*.log" says nothing of what is read here; with fewer patterns the matching is much faster.
-    lines = [
-        line
-        for line in lines
-        if line.strip() and not line.startswith("#") and not _OTHER_ENDING.fullmatch(line.strip())
-    ]
-    if not lines:
-        return None
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(lines)
+    return _Patterns(line for line in lines if not _OTHER_ENDING.fullmatch(line.strip()))

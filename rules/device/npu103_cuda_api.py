@@ -102,6 +102,8 @@ class CudaApi(Rule):
             yield Hit(use.reference.node, self._message(use), import_fix(module, bound), together=together)
         elif use.alias and bound is None and use.kind is Kind.TWIN:
             yield Hit(use.reference.node, f"{self._message(use)} (from a star import)")
+        elif _is_last_resort(module, use.node):
+            return  # getattr(torch, device_type, torch.cuda) asks for the NPU first
         elif use.alias and use.kind is Kind.TWIN:
             return  # cuda = torch.cuda is reported, and changed, where it is assigned
         else:
@@ -160,6 +162,16 @@ class CudaApi(Rule):
                 return None
             return rewrite("Use the NPU's module", use.node, lambda node, writer: writer.device_module())
         return None
+
+
+def _is_last_resort(module: Module, node: ast.expr) -> bool:
+    call = module.parent(node)
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "getattr"
+        and node in call.args[2:]
+    )
 
 
 def _profiler_mark(leaf: str) -> Transform:

@@ -12,7 +12,7 @@ from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
 _NVIDIA_PACKAGES = {"pynvml", "GPUtil", "py3nvml", "nvidia_smi", "gpustat"}
-_COMMAND = re.compile(r"(^|[\s/|;&])(nvidia-smi|nvcc)(\s|$)")
+_COMMAND = re.compile(r"^(?![ \t]*#)(?:.*[\s/|;&])?(nvidia-smi)(?:\s|$)", re.MULTILINE)
 
 
 class GpuResource(Rule):
@@ -127,8 +127,8 @@ class GpuResource(Rule):
                         severity=Severity.WARNING,
                     )
         for node in module.index.strings:
-            command = _COMMAND.search(str(node.value)) if "nvidia-smi" in str(node.value) else None
-            if command and command.group(2) == "nvidia-smi" and _is_run(module, node) and not module.knows_npu(node):
+            asked = "nvidia-smi" in str(node.value) and _COMMAND.search(str(node.value))
+            if asked and _is_run(module, node) and not module.knows_npu(node):
                 yield Hit(node, "nvidia-smi does not exist on an NPU machine; ask torch.npu.mem_get_info() or npu-smi")
 
 

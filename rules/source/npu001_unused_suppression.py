@@ -42,4 +42,4 @@ class UnusedSuppression(SourceRule):
     name = "unused-suppression"
     topic = "syntax"
     severity = Severity.WARNING
-    triggers = Triggers(("npuport:",), torch=False)
+    triggers = Triggers(("npuport:",), torch=False, comments=True)
