@@ -11,11 +11,6 @@ from typing import Any
 
 from npuport.sources.errors import UsageError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # the standard library has it from 3.11 on
-
 STYLES = ("npu", "portable")
 FAIL_LEVELS = ("error", "warning", "note", "never")
 
@@ -104,6 +99,11 @@ def _tools(file: Path) -> dict[str, Any]:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    # Imported here: many runs meet no pyproject, and the parser takes as long to import as a file to check.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         table: dict[str, Any] = tomllib.loads(file.read_bytes().decode("utf-8"))
     except OSError as error:
