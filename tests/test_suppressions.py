@@ -215,8 +215,8 @@ def test_add_ignores_makes_the_next_check_clean(
     newline = "\r\n" if "\r" in before else "\n"
     file = tmp_path / "agent.py"
     file.write_bytes(f"import torch{newline}{before}".encode())
-    option = f"--add-ignores={reason}" if reason else "--add-ignores"
-    assert run(["check", "--no-cache", str(file), option]) == 0
+    options = ["--add-ignores", "--reason", reason] if reason else ["--add-ignores"]
+    assert run(["check", "--no-cache", str(file), *options]) == 0
     expected = after.replace("{reason}", f" {reason}" if reason else "")
     assert file.read_bytes().decode() == f"import torch{newline}{expected}"
     assert run(["check", "--no-cache", str(file)]) == 0, capsys.readouterr().out

@@ -10,7 +10,7 @@ import click
 from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
 from npuport.engine.finding import Finding, Severity
-from npuport.engine.ignores import add_ignores
+from npuport.engine.ignores import suppress_findings
 from npuport.engine.program import Job as Source
 from npuport.engine.program import Program, check_bytes
 from npuport.reports import FORMATS, Report, report_in
@@ -28,16 +28,9 @@ from npuport.sources.errors import UsageError
     help="How findings are printed.",
 )
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
-@click.option(
-    "--add-ignores",
-    "add_ignores_reason",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[REASON]",
-    help="Write a suppressing comment on every line with a finding.",
-)
-def command(output_format: str, statistics: bool, add_ignores_reason: str | None, **options: Any) -> int:
+@click.option("--add-ignores", is_flag=True, help="Write a suppressing comment on every line with a finding.")
+@click.option("--reason", default="", metavar="TEXT", help="The reason that --add-ignores writes into the comments.")
+def command(output_format: str, statistics: bool, add_ignores: bool, reason: str, **options: Any) -> int:
     """Report what will break, be wrong or be slow on an NPU.
 
     PATHS are files, folders or '-' for standard input; the current folder where none is given. Exit status:
@@ -48,7 +41,9 @@ def command(output_format: str, statistics: bool, add_ignores_reason: str | None
         click.echo(show(job.settings))
         return 0
     checker = job.checker(with_edits=output_format == "json" and not statistics)
-    if job.from_stdin and add_ignores_reason is not None:
+    if reason and not add_ignores:
+        raise UsageError("--reason goes with --add-ignores")
+    if job.from_stdin and add_ignores:
         raise UsageError("--add-ignores writes files; it goes with paths, not with standard input")
     if job.from_stdin:
         data = sys.stdin.buffer.read()
@@ -60,8 +55,8 @@ def command(output_format: str, statistics: bool, add_ignores_reason: str | None
     with Progress(quiet=options["quiet"]) as progress:
         program = Program(files, job.settings, checker, use_cache=job.use_cache, named=job.paths)
         findings = program.check(progress.update)
-    if add_ignores_reason is not None:
-        return _add_ignores(findings, add_ignores_reason, quiet=options["quiet"])
+    if add_ignores:
+        return _add_ignores(findings, reason, quiet=options["quiet"])
     return _finish(job, Report(findings, len(files), {}, statistics=statistics, quiet=options["quiet"]), output_format)
 
 
@@ -79,7 +74,7 @@ def exit_status(findings: list[Finding], fail_level: str) -> int:
 
 
 def _add_ignores(findings: list[Finding], reason: str, *, quiet: bool) -> int:
-    written, faults = add_ignores(findings, reason)
+    written, faults = suppress_findings(findings, reason)
     for fault in faults:
         click.echo(f"npuport: error: {fault}", err=True)
     if not quiet:

@@ -13,7 +13,7 @@ from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import decode, read_bytes
 
 
-def add_ignores(findings: list[Finding], reason: str) -> tuple[int, list[str]]:
+def suppress_findings(findings: list[Finding], reason: str) -> tuple[int, list[str]]:
     """Suppress findings where they are.
 
     Returns:
