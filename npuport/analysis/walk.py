@@ -75,7 +75,6 @@ class SyntaxIndex:
     functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=list)
     classes: list[ast.ClassDef] = field(default_factory=list)
     choices: list[ast.IfExp] = field(default_factory=list)
-    booleans: list[ast.BoolOp] = field(default_factory=list)
     assignments: list[ast.Assign | ast.AnnAssign] = field(default_factory=list)
 
 
@@ -224,7 +223,6 @@ _NOTES: dict[type[ast.AST], Callable[[SyntaxIndex, Any, Scope], None]] = {
     ast.Call: _appender("calls"),
     ast.JoinedStr: _appender("format_strings"),
     ast.IfExp: _appender("choices"),
-    ast.BoolOp: _appender("booleans"),
 }
 
 

@@ -22,7 +22,7 @@ _COMMANDS = {
     "completion": "npuport.cli.completion",
 }
 
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_CLEAN, EXIT_FAILED, EXIT_INTERRUPTED = 0, 2, 130
 
 
 class _Commands(click.Group):

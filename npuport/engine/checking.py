@@ -143,7 +143,7 @@ def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list
 
 
 def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
-    start, end = module.branches.span(_narrowed(hit.node))
+    start, end = module.branches.span(hit.node)
     proposed = None
     if fix is not None:
         message = fix.message if fix.safe else f"{fix.message} (unsafe: {fix.unsafe_because})"
@@ -160,10 +160,6 @@ def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
         fix=proposed,
         evidence=hit.evidence,
     )
-
-
-def _narrowed(node: ast.AST) -> ast.AST:
-    return node
 
 
 def _joined_fixes(hits: Sequence[Hit]) -> list[Fix | None]:

@@ -106,9 +106,3 @@ def environment_twins() -> dict[str, Twin]:
     return {
         twin.cuda[4:]: Twin(twin.cuda[4:], twin.npu[4:] if twin.npu else None, twin.status, twin.note) for twin in rows
     }
-
-
-@cache
-def all_npu_names() -> frozenset[str]:
-    """Every NPU name in the table: the names that a fix may write."""
-    return frozenset(twin.npu for twin in _table().values() if twin.npu)

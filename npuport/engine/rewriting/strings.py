@@ -44,11 +44,6 @@ def replaced(node: cst.CSTNode, old: str, new: str) -> cst.BaseExpression:
     raise NotFixable("a string in several parts")
 
 
-def replacing(old: str, new: str) -> Transform:
-    """A transform that replaces ``old`` by ``new`` in a string literal."""
-    return lambda node, writer: replaced(node, old, new)
-
-
 def accepted_values(cuda: str, npu: str) -> Transform:
     """One of the values that an option accepts: replaced, or in portable style joined by the NPU's."""
 
