@@ -1,6 +1,7 @@
 """Runs pairs of snippets, each in a forked process of its own, and says how each of them ended.
 
-Reads ``{name: [snippet, snippet]}`` as JSON on stdin and writes ``{name: [end, end]}``. Needs torch; it is
+Reads ``{name: [snippet, snippet]}`` as JSON on stdin and writes ``{name: [end, end]}``. With the argument
+``cuda`` an end is the record of what was asked of a ``torch.cuda`` that plays two GPUs. Needs torch; it is
 imported once, before the forks.
 """
 
@@ -33,8 +34,18 @@ def ended(snippet: str) -> str:
     return f"result {described(names.get('result'))}"
 
 
+def recorded(snippet: str) -> str:
+    """What a snippet asks of CUDA, and how it ends."""
+    sys.path.insert(0, os.path.dirname(__file__))
+    from recorded_cuda import RecordedCuda  # type: ignore[import-not-found, unused-ignore]
+
+    with RecordedCuda() as cuda:
+        end = ended(snippet)
+    return "\n".join([*cuda.calls, "an object of CUDA" if "MagicMock" in end else end])
+
+
 def in_child(snippet: str) -> str:
-    """``ended`` in a forked process, so that defaults and environments do not leak."""
+    """The end of a snippet in a forked process, so that defaults and environments do not leak."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -43,7 +54,7 @@ def in_child(snippet: str) -> str:
         os.dup2(silence, 1)
         os.dup2(silence, 2)
         with os.fdopen(writing, "w") as stream:
-            stream.write(ended(snippet))
+            stream.write(recorded(snippet) if "cuda" in sys.argv else ended(snippet))
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as stream:

@@ -82,26 +82,44 @@ def test_whole_file(idiom: dict[str, Any], style: str) -> None:
     assert fixed(idiom["before"], style, unsafe=idiom.get("unsafe", False)) == idiom[style]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch, which only `make test` installs")
-def test_portable_snippets_end_as_before_on_a_machine_without_npu() -> None:
-    """Same result, or the same kind of exception, for every idiom; one child process runs them all."""
-    compared = [idiom for idiom in idioms(whole=False) if "differs" not in idiom]
-    assert len(compared) > 80
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="needs torch, which only `make test` installs"
+)
+
+
+def ends(chosen: list[dict[str, Any]], *arguments: str) -> dict[str, list[str]]:
+    """How each idiom ends before and after the portable fix; one child process runs them all."""
     pairs = {
         idiom["id"]: [
             PRELUDE + idiom["before"],
             fixed(PRELUDE + idiom["before"] + "\n", "portable", unsafe=idiom.get("unsafe", False)),
         ]
-        for idiom in compared
+        for idiom in chosen
     }
     environment = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", "PYTHONWARNINGS": "ignore"}
-    runner = Path(__file__).parent / "run_snippets.py"
-    command = [sys.executable, str(runner)]
+    command = [sys.executable, str(Path(__file__).parent / "run_snippets.py"), *arguments]
     done = subprocess.run(
         command, input=json.dumps(pairs), capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    ends = json.loads(done.stdout)
-    assert set(ends) == set(pairs)
-    different = {name: end for name, end in ends.items() if end[0] != end[1]}
-    assert not different
+    result: dict[str, list[str]] = json.loads(done.stdout)
+    assert set(result) == set(pairs)
+    return result
+
+
+@needs_torch
+def test_portable_snippets_end_as_before_on_a_machine_without_npu() -> None:
+    """Same result, or the same kind of exception, for every idiom."""
+    compared = [idiom for idiom in idioms(whole=False) if "differs" not in idiom]
+    assert len(compared) > 80
+    assert {name: end for name, end in ends(compared).items() if end[0] != end[1]} == {}
+
+
+@needs_torch
+def test_portable_snippets_ask_the_same_of_cuda() -> None:
+    """The same calls, moves and factory calls in the same order, against a torch.cuda that plays two GPUs."""
+    compared = [idiom for idiom in idioms(whole=False) if "unrecorded" not in idiom]
+    assert len(compared) > 60
+    recorded = ends(compared, "cuda")
+    assert any("move to cuda" in end for end, _ in recorded.values())
+    assert {name: end for name, end in recorded.items() if end[0] != end[1]} == {}
