@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from npuport.analysis.walk import SyntaxIndex
+from npuport.analysis.walk import SyntaxIndex, block_of
 from npuport.sources.text import SourceText
 
 # "npu" as a word part: has_npu, torch_npu, "npu:0", isNPU; not "input", "npucard" is fine.
@@ -34,7 +34,7 @@ _CUDA = re.compile(r"cuda|CUDA|gpu|GPU|nccl|xpu|mps|device|accelerator")
 # What only CUDA has: a test that guards one of these must not come true on an NPU unseen.
 _CUDA_ONLY = re.compile(
     r"(?<!\bre)\.compile\(|\bfused\s*=\s*True|flash_attn|flash_attention|\bapex\b|\btriton\b|CUDAGraph|cuda\.graph\b|"
-    r"make_graphed_callables|nvtx|get_device_capability|xformers|bitsandbytes|transformer_engine|tensorrt"
+    r"make_graphed_callables|nvtx|get_device_capability|version\.cuda|xformers|bitsandbytes|transformer_engine|tensorrt"
 )
 
 
@@ -164,7 +164,7 @@ class Branches:
         """An adjoining ``if`` of the same block that asks for the NPU: the statements dispatch together."""
         if not isinstance(chain, ast.If):
             return False
-        block = _block_of(chain, self._parents)
+        block = block_of(chain, self._parents)
         if chain not in block:
             return False
         here = block.index(chain)
@@ -185,22 +185,24 @@ class Branches:
                 return not re.match(r"\s*not\b", self.text_of(earlier.test))
         return False
 
-    def cuda_only_work(self, question: ast.AST) -> str | None:
-        """What only CUDA has in the branch that ``question`` guards, or None."""
+    def cuda_only_reason(self, question: ast.AST) -> str:
+        """Why the test that ``question`` is must not come true on an NPU unseen: what it guards; "" for no reason.
+
+        That is what only CUDA has in the branch behind it, or in a later operand of ``question and ...``.
+        """
+        guarded: list[ast.AST] = []
         child, parent = question, self._parents.get(question)
         while isinstance(parent, ast.expr) and not isinstance(parent, ast.IfExp | ast.Lambda):
+            if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And) and child in parent.values:
+                guarded += parent.values[parent.values.index(child) + 1 :]
             child, parent = parent, self._parents.get(parent)
         switched = self._parents.get(parent) if isinstance(parent, ast.IfExp) else parent
         if isinstance(switched, ast.keyword) and switched.arg == "fused":
-            return "fused"
-        if not isinstance(parent, ast.If | ast.IfExp) or child is not parent.test:
-            return None
-        arms = parent.body if isinstance(parent, ast.If) else [parent.body]
-        for arm in arms:
-            found = _CUDA_ONLY.search(self.text_of(arm))
-            if found:
-                return found.group()
-        return None
+            return "the branch uses fused, which only CUDA has"
+        if isinstance(parent, ast.If | ast.IfExp) and child is parent.test:
+            guarded += parent.body if isinstance(parent, ast.If) else [parent.body]
+        found = next(filter(None, (_CUDA_ONLY.search(self.text_of(node)) for node in guarded)), None)
+        return f"the branch uses {found.group().strip('.(')}, which only CUDA has" if found else ""
 
 
 def _upwards(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
@@ -235,15 +237,6 @@ def _arms(chain: ast.If | ast.IfExp) -> Iterator[ast.AST | list[ast.stmt]]:
         yield from _arms(rest)
     else:
         yield rest
-
-
-def _block_of(statement: ast.stmt, parents: dict[ast.AST, ast.AST]) -> list[ast.stmt]:
-    parent = parents.get(statement)
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if isinstance(block, list) and statement in block:
-            return block
-    return []
 
 
 def _leaves(block: list[ast.stmt]) -> bool:

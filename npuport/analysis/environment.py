@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuport.analysis.module import Module
+from npuport.analysis.walk import block_of
 
 _SETTERS = {"setdefault", "putenv", "setenv"}
 _GETTERS = {"get", "getenv", "pop", "unsetenv", "delenv"}
@@ -67,14 +68,25 @@ def set_in_command(module: Module, node: ast.Constant) -> str | None:
     return None
 
 
-def named_beside(module: Module, node: ast.AST, variable: str) -> bool:
-    """Whether the statement of ``node``, or a simple one right before or behind it, names ``variable`` too."""
+def treated_beside(module: Module, node: ast.AST, cuda: str, npu: str) -> bool:
+    """Whether the statement of ``node`` names the NPU's variable too, or the one right before or behind it does.
+
+    A neighbour counts when it does the same (sets, or reads) and is not CUDA's line as well, as a line is that
+    a portable fix wrote.
+    """
     statement = module.statement(node)
     if hasattr(statement, "body"):
         return False
-    parent = module.parent(statement)
-    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
-    block: list[ast.stmt] = next((b for b in blocks if isinstance(b, list) and statement in b), [statement])
+    if npu in module.text_of(statement):
+        return True
+    block = block_of(statement, module.index.parents) or [statement]
     place = block.index(statement)
-    near = [s for s in block[max(place - 1, 0) : place + 2] if not hasattr(s, "body")]
-    return any(variable in module.text_of(s) for s in near)
+    near = [s for s in block[max(place - 1, 0) : place + 2] if not hasattr(s, "body") and cuda not in module.text_of(s)]
+    return any(_reads(module, s, npu) == _reads(module, statement, cuda) for s in near if npu in module.text_of(s))
+
+
+def _reads(module: Module, statement: ast.stmt, variable: str) -> bool:
+    """Whether a statement that names a variable only reads it."""
+    names = [n for n in ast.walk(statement) if isinstance(n, ast.Constant) and n.value == variable]
+    uses = [used.use for name in names if (used := use_of(module, name)) is not None]
+    return bool(uses) and all(use is Use.READ for use in uses)

@@ -78,6 +78,13 @@ class SyntaxIndex:
     assignments: list[ast.Assign | ast.AnnAssign] = field(default_factory=list)
 
 
+def block_of(statement: ast.stmt, parents: dict[ast.AST, ast.AST]) -> list[ast.stmt]:
+    """The statements among which ``statement`` stands, itself included; empty for an ``except`` or ``case``."""
+    parent = parents.get(statement)
+    blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+    return next((block for block in blocks if isinstance(block, list) and statement in block), [])
+
+
 def index_syntax(tree: ast.Module) -> SyntaxIndex:
     """Walk ``tree`` once, scope after scope."""
     index = SyntaxIndex()

@@ -55,7 +55,8 @@ def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
 def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edit]:
     names = {need.name for need in needs}
     missing = [name for name in _HELPERS if name in names and helper_definition(module, name) is None]
-    aliases = [need.line for need in needs if need.line]
+    present = module.source.text.splitlines()
+    aliases = [need.line for need in needs if need.line and need.line not in present]
     shared = bool(missing and module.project.helper_import)
     if shared:
         lines = [f"{module.project.helper_import} {', '.join(_used_directly(needs, missing))}", *aliases]

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from npuport.analysis.module import Module
+from npuport.analysis.walk import block_of
 from npuport.engine.fix import Fix, Insertion, NotFixable, Rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.writer import Need, Writer
@@ -119,11 +120,7 @@ def _removal(module: Module, statement: ast.stmt, before: str) -> Edit:
     rest = module.source.text[end:below].strip()
     alone = not module.source.text[first:start].strip() and (not rest or rest.startswith("#"))
     parent = module.parent(statement)
-    siblings = max(
-        (len(block) for name in ("body", "orelse", "finalbody") if statement in (block := getattr(parent, name, []))),
-        default=1,
-    )
-    if alone and (siblings > 1 or parent is module.tree):
+    if alone and (len(block_of(statement, module.index.parents)) > 1 or parent is module.tree):
         # A comment behind the statement stays, on a line of its own.
         return Edit(start, below - len(module.source.text[end:below].lstrip()), "") if rest else Edit(first, below, "")
     return Edit(start, end, "pass")

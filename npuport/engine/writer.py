@@ -184,6 +184,8 @@ def helper_definition(module: Module, name: str) -> ast.stmt | None:
             return statement
         if name == "device_module" and "DEVICE_TYPE" in text and "getattr" in text:
             return statement
+        if name == "nvtx" and ".npu.mstx if" in text:
+            return statement
         if binding.imported and binding.imported.endswith(f".{name}"):
             return statement  # from package.devices import DEVICE_TYPE
     return None

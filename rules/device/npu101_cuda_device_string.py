@@ -90,8 +90,7 @@ class CudaDeviceString(Rule):
     def _asked(self, module: Module, site: DeviceString) -> Fix:
         if not isinstance(site.anchor, ast.Compare | ast.Call):
             return rewrite("Match the NPU", site.node, pattern_values_of("cuda", "npu"))
-        only_cuda = module.branches.cuda_only_work(site.anchor)
-        reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
+        reason = module.branches.cuda_only_reason(site.anchor)
         return rewrite("Ask for the NPU", site.anchor, question("cuda", "npu"), unsafe_because=reason)
 
     def _saved_devices(self, module: Module) -> Iterator[Hit]:

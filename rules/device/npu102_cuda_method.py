@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.device_evidence import class_of
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import is_index_name
-from npuport.engine.fix import Fix, Transform, rewrite
+from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.precedence import as_comparison
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -84,12 +84,7 @@ class CudaMethod(Rule):
     def _moved(self, module: Module, call: ast.Call, attribute: ast.Attribute) -> Hit:
         loader = _map_location(module, call)
         if loader is not None:
-            index = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-            fix: Fix = rewrite(
-                "Name the NPU",
-                loader,
-                lambda node, writer: writer.device(str(index)) if index is not None else writer.device_type(),
-            )
+            fix: Fix = rewrite("Name the NPU", loader, _loaded_to(module, call))
             return Hit(call, "loads a checkpoint to a CUDA device", fix)
         fix = rewrite("Move it to the NPU", call, self._to_npu(_takes_index(module, call)))
         own = sorted(module.project.classes_with_cuda)
@@ -132,18 +127,35 @@ class CudaMethod(Rule):
             asked = f'{writer.code(node.value)}.device.type in ("cuda", "npu")'
             return as_comparison(asked, attribute, module.parent(attribute))
 
-        only_cuda = module.branches.cuda_only_work(attribute)
-        reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
+        reason = module.branches.cuda_only_reason(attribute)
         fix = rewrite("Ask for the NPU", attribute, transform, unsafe_because=reason)
         return Hit(attribute, ".is_cuda is False for a tensor on an NPU", fix)
 
 
+def _target(call: ast.Call) -> ast.expr | None:
+    """The argument of ``.cuda(device)``, given by position or by name."""
+    return next(iter([*call.args, *(k.value for k in call.keywords if k.arg == "device")]), None)
+
+
+def _loaded_to(module: Module, call: ast.Call) -> Transform:
+    """What stands for ``lambda storage, location: storage.cuda(i)``."""
+
+    def transform(node: cst.CSTNode, writer: Writer) -> str:
+        index = _target(call)
+        if index is None or (isinstance(index, ast.Constant) and index.value is None):
+            return writer.device_type()
+        if isinstance(index, ast.Constant) and isinstance(index.value, int):
+            return writer.device(str(index.value))
+        if not _takes_index(module, call):
+            raise NotFixable("the argument of .cuda() may be an index, a device or None")
+        return f"{writer.torch()}.device({writer.device_type()}, {module.text_of(index)})"
+
+    return transform
+
+
 def _takes_index(module: Module, call: ast.Call) -> bool:
     """Whether the argument of ``.cuda(i)`` is a number."""
-    values = [*call.args, *(k.value for k in call.keywords if k.arg == "device")]
-    if not values:
-        return False
-    value = values[0]
+    value = _target(call)
     if isinstance(value, ast.Constant):
         return isinstance(value.value, int)
     if isinstance(value, ast.Name):

@@ -12,7 +12,7 @@ from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.imports import cuda_imports, import_fix
 from npuport.engine.rewriting.names import dotted, module_lookup
 from npuport.engine.rule import Hit, Rule, Triggers
-from npuport.engine.writer import Writer
+from npuport.engine.writer import Writer, free_name
 
 # Seen on the emulated device: these answer without a word, the others raise.
 _SILENT = {
@@ -126,9 +126,8 @@ class CudaApi(Rule):
         if use.kind is Kind.PROFILER_MARK:
             return rewrite("Use the NPU's profiler marks", node, _profiler_mark(use.dotted.rpartition(".")[2]))
         assert use.twin is not None and use.twin.npu is not None
-        only_cuda = module.branches.cuda_only_work(module.parent(node) or node)
-        reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
-        return rewrite("Use the NPU's", node, self._renamed(module, use), unsafe_because=reason)
+        reason = module.branches.cuda_only_reason(module.parent(node) or node)
+        return rewrite("Use what torch.npu has", node, self._renamed(module, use), unsafe_because=reason)
 
     def _renamed(self, module: Module, use: CudaUse) -> Transform:
         npu = use.twin.npu if use.twin and use.twin.npu else ""
@@ -180,8 +179,9 @@ def _profiler_mark(leaf: str) -> Transform:
             return f"{writer.device_module()}.mstx.{leaf}"
         device_type = writer.helper("DEVICE_TYPE")
         torch = writer.torch()
-        writer.need_line("nvtx", f'nvtx = {torch}.npu.mstx if {device_type} == "npu" else {torch}.cuda.nvtx')
-        return f"nvtx.{leaf}"
+        name = free_name(writer.module, "nvtx")
+        writer.need_line(name, f'{name} = {torch}.npu.mstx if {device_type} == "npu" else {torch}.cuda.nvtx')
+        return f"{name}.{leaf}"
 
     return transform
 

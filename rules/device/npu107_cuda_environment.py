@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from npuport.analysis.environment import Use, named_beside, set_in_command, use_of
+from npuport.analysis.environment import Use, set_in_command, treated_beside, use_of
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.rewriting.environment import keyword_fix, variable_fix
@@ -110,7 +110,8 @@ def _ignored(twin: Twin) -> str:
 
 def _is_ported(module: Module, node: ast.AST, twin: Twin) -> bool:
     """Whether the NPU's variable is treated right beside this one."""
-    return module.branches.asks_for_npu(node) or (twin.npu is not None and named_beside(module, node, twin.npu))
+    beside = twin.npu is not None and treated_beside(module, node, twin.cuda, twin.npu)
+    return beside or module.branches.asks_for_npu(node)
 
 
 def _fault(name: str, value: ast.expr | None) -> str:

@@ -80,7 +80,7 @@ def _optional(module: Module, statement: ast.stmt) -> bool:
     child: ast.AST = statement
     for ancestor in module.ancestors(statement):
         if isinstance(ancestor, ast.Try) and ancestor.handlers and child in ancestor.body:
-            return True
+            return not any(isinstance(handler.body[-1], ast.Raise) for handler in ancestor.handlers)
         if isinstance(ancestor, ast.If) and child is not ancestor.test:
             return True
         child = ancestor

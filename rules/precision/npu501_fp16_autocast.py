@@ -87,7 +87,7 @@ class Fp16Autocast(Rule):
         else:
             fix = rewrite("Autocast for the NPU", call, renamed_call("autocast", autocast_arguments))
         dtype = _dtype(call, 1)
-        advice = f"; {_ADVICE}" if _is_half(dtype) and not _is_off(call) else ""
+        advice = f"; {_ADVICE}" if _is_half(dtype) and not _is_off(_argument(call, 0, "enabled")) else ""
         return Hit(call, f"autocast for CUDA is off on an NPU{advice}", fix)
 
     def _custom_function(self, module: Module, reference: Reference, call: ast.Call | None) -> Hit:
@@ -105,7 +105,7 @@ class Fp16Autocast(Rule):
         if device is None:
             return
         cuda = named_device(device) == "cuda"
-        half = _is_half(_dtype(call, 1)) and not _is_off(call)
+        half = _is_half(_dtype(call, 1)) and not _is_off(_argument(call, 2, "enabled"))
         if cuda:
             fix = rewrite("Autocast for the NPU", call, device_type_replaced)
             yield Hit(call, "autocast for CUDA is off on an NPU" + (f"; {_ADVICE}" if half else ""), fix)
@@ -137,10 +137,8 @@ def _is_half(dtype: ast.expr | None) -> bool:
     return isinstance(dtype, ast.Attribute) and dtype.attr in ("float16", "half")
 
 
-def _is_off(call: ast.Call) -> bool:
-    return any(
-        k.arg == "enabled" and isinstance(k.value, ast.Constant) and k.value.value is False for k in call.keywords
-    )
+def _is_off(enabled: ast.expr | None) -> bool:
+    return isinstance(enabled, ast.Constant) and enabled.value is False
 
 
 def _decorator(leaf: str) -> Transform:

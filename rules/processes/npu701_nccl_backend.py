@@ -88,8 +88,7 @@ class NcclBackend(Rule):
         )
         if isinstance(compared, ast.Compare):
             if compared.left is not node or isinstance(compared.ops[0], ast.Eq | ast.NotEq):
-                only_cuda = module.branches.cuda_only_work(compared)
-                reason = f"the branch uses {only_cuda}, which only CUDA has" if only_cuda else ""
+                reason = module.branches.cuda_only_reason(compared)
                 fix = rewrite("Ask for HCCL", compared, question(text, _hccl(text)), unsafe_because=reason)
                 yield Hit(node, f"asks for {text!r}; on an NPU the backend is hccl", fix)
             return

@@ -114,11 +114,10 @@ class GpuResource(Rule):
 
     def _nvidia(self, module: Module) -> Iterator[Hit]:
         for statement in module.index.imports:
-            names = (
-                [statement.module or ""]
-                if isinstance(statement, ast.ImportFrom)
-                else [alias.name for alias in statement.names]
-            )
+            if isinstance(statement, ast.ImportFrom):
+                names = [statement.module or ""] if statement.level == 0 else []
+            else:
+                names = [alias.name for alias in statement.names]
             for name in names:
                 if name.partition(".")[0] in _NVIDIA_PACKAGES:
                     yield Hit(
