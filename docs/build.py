@@ -14,7 +14,7 @@ from pathlib import Path
 
 from npuport.engine.registry import all_rules
 from npuport.engine.rule import Rule
-from npuport.reports.catalogue import rows, table
+from npuport.reports.catalogue import facts, table
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TARGET = REPOSITORY / "build" / "docs"
@@ -60,12 +60,9 @@ def npuport(code: str, *arguments: str) -> str:
 
 def page(rule: Rule) -> str:
     """The page of a rule as Markdown: its docstring with Markdown's headings, code blocks and literals."""
-    data = next(iter(rows([rule])))
-    facts = [f"topic {data['topic']}", f"severity {data['severity']}", "has fixes" if data["fix"] else "report only"]
-    facts += [f"{word} torch_npu release line {data[word]}" for word in ("since", "until") if data[word]]
     text = re.sub(r"^(.+)\n-+$", r"## \1", rule.page().replace("``", "`") + "\n", flags=re.MULTILINE)
     text = CODE.sub(lambda match: f"```python\n{textwrap.dedent(match.group(1)).strip()}\n```\n\n", text)
-    return f"# {rule.code} {rule.name}\n\n{', '.join(facts)}\n\n{text}"
+    return f"# {rule.code} {rule.name}\n\n{facts(rule)}\n\n{text}"
 
 
 def write_pages(folder: Path) -> int:

@@ -12,7 +12,7 @@ import pytest
 from npuport.engine import program
 from npuport.engine.checking import Checker
 from npuport.engine.finding import Finding
-from npuport.engine.program import Job, Program
+from npuport.engine.program import FileTask, Program
 from npuport.engine.registry import all_rules
 from npuport.sources.settings import Settings
 from tests.conftest import SITE, Command, write_files
@@ -26,7 +26,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     check_bytes = program.check_bytes
 
-    def remembered(checker: Checker, job: Job) -> list[Finding]:
+    def remembered(checker: Checker, job: FileTask) -> list[Finding]:
         names.append(job.path.name)
         return check_bytes(checker, job)
 

@@ -51,6 +51,8 @@ def test_checks_the_current_folder_where_no_path_is_given(npuport: Command, tmp_
         (["check", "--select", "NPU1022", "agent.py"], "did you mean NPU102?"),
         (["check", "--ignore", "cuda-metod", "agent.py"], "did you mean cuda-method?"),
         (["explain", "cuda-metod"], "did you mean cuda-method?"),
+        (["explain", "NPU1"], "NPU1 means several rules; `npuport rules NPU1` lists them"),
+        (["explain", "NPU999"], "`npuport rules` lists them"),
         (["explain", "wibble"], "`npuport rules` lists them"),
         (["rules", "cuda-metod"], "did you mean cuda-method?"),
         (["chekc"], "did you mean 'check'?"),
@@ -102,7 +104,7 @@ def test_full_format_shows_line_place_reason_and_fix(npuport: Command, tmp_path:
     ]
     assert lines[5].startswith("   = because ")
     assert lines[6] == "   = fix: [*] Name the NPU"
-    assert lines[-1] == "Found 1 error in 1 of 1 file; 1 can be fixed with `npuport fix --write`"
+    assert lines[-1] == "Found 1 error in 1 of 1 file; up to 1 can be fixed with `npuport fix --write`"
 
 
 def test_concise_format_is_one_line_a_finding(npuport: Command, tmp_path: Path) -> None:
@@ -161,6 +163,13 @@ def test_statistics_count_by_rule(npuport: Command, tmp_path: Path) -> None:
         ["2", "NPU102", "[*]", "error", "cuda-method"],
         ["1", "NPU101", "[*]", "error", "cuda-device-string"],
     ]
+
+
+def test_statistics_are_json_where_json_is_asked_for(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.py": SITE, "b.py": SITE})
+    run = npuport("check", "--statistics", "--output-format", "json")
+    row = {"code": "NPU102", "name": "cuda-method", "severity": "error", "count": 2, "fixable": 2}
+    assert json.loads(run.out) == [row]
 
 
 @pytest.mark.parametrize(

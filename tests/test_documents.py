@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import shutil
@@ -13,8 +14,14 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from npuport.cli.main import COMMANDS
 from npuport.sources.settings import Settings
 from tests.conftest import Command, environment, write_files
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 REPOSITORY = Path(__file__).parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -137,3 +144,25 @@ def test_no_file_holds_a_path_of_one_machine() -> None:
         if (match := machine.search(path.read_bytes()))
     }
     assert not found
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = [
+        path.parent.relative_to(REPOSITORY)
+        for top in ("npuport", "rules")
+        for path in (REPOSITORY / top).rglob("__init__.py")
+    ]
+    names = {".".join(folder.parts) for folder in folders}
+    packages = {f"npuport.{name}" if name.partition(".")[0] == "rules" else name for name in names}
+    assert set(settings["tool"]["setuptools"]["packages"]) == packages
+
+
+@pytest.mark.parametrize("package", ["analysis", "cli", "engine", "engine/rewriting", "reports", "sources"])
+def test_docstring_of_a_package_names_its_modules(package: str) -> None:
+    folder = REPOSITORY / "npuport" / package
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    modules = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
+    if package == "cli":  # one module a command
+        modules = [name for name in modules if name not in COMMANDS]
+    assert [name for name in sorted(modules) if f"``{name}``" not in docstring] == []

@@ -32,6 +32,31 @@ def test_fixes_standard_input_to_standard_output(npuport: Command, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_fix_of_standard_input_says_on_stderr_what_is_left(npuport: Command) -> None:
+    run = npuport("fix", "-", "--stdin-filename", "agent.py", stdin=UNFIXABLE.encode())
+    assert (run.status, run.stdout) == (1, UNFIXABLE.encode())
+    assert "agent.py:3:8 NPU104" in run.stderr
+    assert npuport("fix", "-", "--quiet", stdin=UNFIXABLE.encode()).stderr == ""
+
+
+def test_fix_of_standard_input_writes_no_file(npuport: Command) -> None:
+    assert npuport("fix", "--write", "-", stdin=b"").error.startswith("--write goes with paths")
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_per_file_ignores_hold_for_the_name_of_standard_input(npuport: Command, tmp_path: Path, command: str) -> None:
+    settings = '[tool.npuport.per-file-ignores]\n"tests/" = ["device"]\n'
+    write_files(tmp_path, {"pyproject.toml": settings})
+    assert npuport(command, "-", "--stdin-filename", "tests/a.py", stdin=UNFIXABLE.encode()).status == 0
+    assert npuport(command, "-", "--stdin-filename", "src/a.py", stdin=UNFIXABLE.encode()).status == 1
+
+
+def test_what_is_left_is_placed_in_the_file_on_disk(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.py": "import torch\n\nx = torch.zeros(3).cuda()\nname = torch.cuda.get_arch_list()\n"})
+    assert "a.py:4:8 NPU104" in npuport("fix", "a.py").stderr
+    assert "a.py:5:8 NPU104" in npuport("fix", "--write", "a.py").out
+
+
 def test_fix_of_unreadable_standard_input_is_one_line(npuport: Command) -> None:
     run = npuport("fix", "-", "--stdin-filename", "agent.py", stdin=b"\0torch.cuda")
     assert run.status == 2

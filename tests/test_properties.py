@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import check_source
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import Job, check_bytes
+from npuport.engine.program import FileTask, check_bytes
 from npuport.sources.text import SourceText, decode
 from tests.conftest import PORTABLE, checker
 
@@ -193,7 +193,7 @@ def test_any_text_is_checked_and_fixed_without_a_crash(text: str) -> None:
 @example(b"# coding: undefined\nimport torch\nx.cuda()\n")
 @example(b"# coding: mbcs\nimport torch\nx.cuda()\n")
 def test_any_bytes_are_checked_without_a_crash(data: bytes) -> None:
-    findings = check_bytes(CHECKERS["npu", True], Job(Path("agent.py"), data))
+    findings = check_bytes(CHECKERS["npu", True], FileTask(Path("agent.py"), data))
     assert all(finding.location.row >= 1 and finding.location.column >= 1 for finding in findings)
 
 
@@ -222,7 +222,7 @@ def library_files() -> list[Path]:
 @pytest.mark.parametrize("path", library_files(), ids=lambda path: path.name)
 def test_standard_library_has_no_finding_and_stays(path: Path) -> None:
     data = path.read_bytes()
-    found = {gate: check_bytes(CHECKERS["npu", gate], Job(path, data)) for gate in (True, False)}
+    found = {gate: check_bytes(CHECKERS["npu", gate], FileTask(path, data)) for gate in (True, False)}
     assert found[True] == found[False]
     assert {finding.code for finding in found[True]} <= {"NPU000"}
     if not found[True]:

@@ -9,7 +9,7 @@ import pytest
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import Checker
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import Job, check_bytes
+from npuport.engine.program import FileTask, check_bytes
 from npuport.engine.registry import all_rules, rule_named, selected_codes
 from npuport.engine.rule import HEADINGS
 from npuport.sources.settings import Settings
@@ -35,7 +35,7 @@ def target_of(code: str) -> str:
 @fixtures
 @pytest.mark.parametrize("gate", [True, False], ids=["gate", "no-gate"])
 def test_finds_what_is_marked_and_nothing_else(fixture: RuleFixture, gate: bool) -> None:
-    job = Job(fixture.path, fixture.path.read_bytes())
+    job = FileTask(fixture.path, fixture.path.read_bytes())
     found = check_bytes(checker(fixture.code, gate=gate, target=target_of(fixture.code)), job)
     found = [finding for finding in found if finding.code == fixture.code]
     assert sorted(finding.location.row for finding in found) == fixture.expected_rows, [f.message for f in found]

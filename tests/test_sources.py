@@ -9,7 +9,7 @@ import pytest
 
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import check_source
-from npuport.engine.program import Job, check_bytes
+from npuport.engine.program import FileTask, check_bytes
 from npuport.sources.discovery import discover
 from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.settings import DEFAULT_EXCLUDE
@@ -197,12 +197,12 @@ def test_unreadable_bytes_say_what_and_where(data: bytes, fault: str, row: int) 
     with pytest.raises(UnreadableSource, match=f"^{fault}$") as caught:
         decode(Path("a.py"), data)
     assert caught.value.row == row
-    (finding,) = check_bytes(checker(), Job(Path("a.py"), data))
+    (finding,) = check_bytes(checker(), FileTask(Path("a.py"), data))
     assert (finding.code, finding.location.row) == ("NPU000", row)
 
 
 def test_syntax_error_says_its_line() -> None:
-    (finding,) = check_bytes(checker(), Job(Path("a.py"), b"import torch\nprint 'cuda'\n"))
+    (finding,) = check_bytes(checker(), FileTask(Path("a.py"), b"import torch\nprint 'cuda'\n"))
     assert (finding.code, finding.location.row) == ("NPU000", 2)
     assert "the file was not checked" in finding.message
 

@@ -8,7 +8,7 @@ import pytest
 
 from npuport.cli.main import run
 from npuport.engine.checking import Checker
-from npuport.engine.program import Job, check_bytes
+from npuport.engine.program import FileTask, check_bytes
 from npuport.engine.registry import all_rules
 from tests.conftest import SITE, Command, findings_in, fixed, write_files
 
@@ -33,6 +33,7 @@ def rows(text: str) -> list[tuple[str, int]]:
         ("# npuport: ignore[NPU1]", []),
         ("# npuport: ignore[npu101]", ["NPU103"]),
         ("# npuport: ignore[cuda-api]", ["NPU101"]),
+        ("# npuport: ignore[device]", []),
         ("# npuport: ignore", []),
         ("# npuport: ignore because we know", []),
         ("#npuport:ignore[NPU1]", []),
@@ -44,6 +45,12 @@ def rows(text: str) -> list[tuple[str, int]]:
 def test_comment_behind_code_counts_for_its_line(comment: str, left: list[str]) -> None:
     text = f"import torch\n{CHOICE}  {comment}\nx = y.cuda()\n"
     assert codes(text) == [*left, "NPU102"]
+
+
+def test_a_word_that_names_no_rule_is_reported_as_such(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.py": "import torch\nx = 3  # npuport: ignore[NPU1O1]\n"})
+    out = npuport("check", "a.py", "--output-format", "concise").out
+    assert "NPU001 [*] NPU1O1 is no rule, family or topic" in out
 
 
 @pytest.mark.parametrize("between", ["", "\n", "# another comment\n", "\n\n# and one\n\n"])
@@ -107,7 +114,7 @@ def test_text_that_only_looks_like_a_suppression_does_not_count(text: str) -> No
             "x = y.cuda()  # npuport: ignore[NPU102] why",
         ),
         ("x = y.cuda()  # npuport: ignore[NPU1, NPU5, NPU7]", "NPU5, NPU7", "x = y.cuda()  # npuport: ignore[NPU1]"),
-        ("x = 1  # npuport: ignore[NPU999]", "this suppression", "x = 1"),
+        ("x = 1  # npuport: ignore[NPU104]", "this suppression", "x = 1"),
         ("x = 1  # npuport: ignore[NPU102]  # noqa: E501", "this suppression", "x = 1  # noqa: E501"),
         ("x = 1  # noqa: E501  # npuport: ignore[NPU102]", "this suppression", "x = 1  # noqa: E501"),
         ("if x:\n    # npuport: ignore[NPU102]\n    y = 1", "this suppression", "if x:\n    y = 1"),
@@ -156,7 +163,7 @@ def test_fix_removes_a_suppression_only_after_what_it_suppressed_is_known() -> N
 
 def test_syntax_error_cannot_be_suppressed_into_silence() -> None:
     found = check_bytes(
-        Checker(all_rules(), frozenset({"NPU000"})), Job(Path("a.py"), b"import torch  # npuport: ignore\n(\n")
+        Checker(all_rules(), frozenset({"NPU000"})), FileTask(Path("a.py"), b"import torch  # npuport: ignore\n(\n")
     )
     assert [finding.code for finding in found] == ["NPU000"]
 

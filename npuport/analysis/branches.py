@@ -1,4 +1,4 @@
-"""Choices between devices: what already knows an NPU, and which halves of a choice belong together."""
+"""Branches between devices: what already knows an NPU, and what a test for CUDA guards."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class FileFacts:
         imported: last parts of the modules that it imports, e.g. ``config`` for ``from .config import x``; None
             where nobody needed to know.
         classes_with_cuda: its classes, not ``nn.Module``, with a method ``cuda``.
-        transfer_to_npu: it imports ``torch_npu.contrib.transfer_to_npu``.
+        transfer_to_npu: it mentions ``torch_npu.contrib.transfer_to_npu``.
     """
 
     imports_torch: bool

@@ -1,8 +1,8 @@
 """The one pass over a file's syntax tree.
 
-It notes each node's parent and scope-making ancestors, what each scope binds, and indexes the node types
-that rules ask for. A stack replaces ``ast.walk`` (about three times faster) and fields that hold no
-expression, such as contexts and operators, are skipped.
+It notes each node's parent, what each scope binds, and indexes the node types that rules ask for. A stack
+replaces ``ast.walk`` (about three times faster) and fields that hold no expression, such as contexts and
+operators, are skipped.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ class SyntaxIndex:
     calls: list[ast.Call] = field(default_factory=list)
     keywords: dict[str, list[ast.keyword]] = field(default_factory=dict)
     functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=list)
-    classes: list[ast.ClassDef] = field(default_factory=list)
     choices: list[ast.IfExp] = field(default_factory=list)
     assignments: list[ast.Assign | ast.AnnAssign] = field(default_factory=list)
 
@@ -197,7 +196,6 @@ def _note_lambda(index: SyntaxIndex, node: ast.FunctionDef | ast.Lambda, scope: 
 
 def _note_class(index: SyntaxIndex, node: ast.ClassDef, scope: Scope) -> None:
     bind(index, scope, node.name, Binding(node))
-    index.classes.append(node)
 
 
 def _note_handler(index: SyntaxIndex, node: ast.ExceptHandler, scope: Scope) -> None:

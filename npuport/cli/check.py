@@ -1,4 +1,4 @@
-"""``npuport check``: what will break, be wrong or be slow."""
+"""``npuport check``: what will break or be wrong."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from npuport.cli.options import Job, job_from, shared_options, show, warn_of_not
 from npuport.cli.progress import Progress
 from npuport.engine.finding import Finding, Severity
 from npuport.engine.ignores import suppress_findings
-from npuport.engine.program import Job as Source
-from npuport.engine.program import Program, check_bytes
+from npuport.engine.program import FileTask, Program, check_bytes
 from npuport.reports import FORMATS, Report, report_in
+from npuport.reports.report import counted
 from npuport.sources.errors import UsageError
 
 
-@click.command("check", short_help="What will break, be wrong or be slow, line by line.")
+@click.command("check", short_help="What will break or be wrong on an NPU, line by line.")
 @shared_options
 @click.option(
     "--output-format",
@@ -31,7 +31,7 @@ from npuport.sources.errors import UsageError
 @click.option("--add-ignores", is_flag=True, help="Write a suppressing comment on every line with a finding.")
 @click.option("--reason", default="", metavar="TEXT", help="The reason that --add-ignores writes into the comments.")
 def command(output_format: str, statistics: bool, add_ignores: bool, reason: str, **options: Any) -> int:
-    """Report what will break, be wrong or be slow on an NPU.
+    """Report what will break or be wrong on an NPU.
 
     PATHS are files, folders or '-' for standard input; the current folder where none is given. Exit status:
     0 clean, 1 findings of the fail level or above, 2 the job could not be done.
@@ -47,13 +47,14 @@ def command(output_format: str, statistics: bool, add_ignores: bool, reason: str
         raise UsageError("--add-ignores writes files; it goes with paths, not with standard input")
     if job.from_stdin:
         data = sys.stdin.buffer.read()
-        findings = check_bytes(checker, Source(job.stdin_filename, data))
+        ignored = job.ignored(job.stdin_filename)
+        findings = check_bytes(checker, FileTask(job.stdin_filename, data, ignored=ignored))
         texts = {str(job.stdin_filename): data}
         return _finish(job, Report(findings, 1, texts, statistics=statistics, quiet=options["quiet"]), output_format)
     files = job.files()
     warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
-        program = Program(files, job.settings, checker, use_cache=job.use_cache, named=job.paths)
+        program = Program(files, job.settings, checker, use_cache=not options["no_cache"], named=job.paths)
         findings = program.check(progress.update)
     if add_ignores:
         return _add_ignores(findings, reason, quiet=options["quiet"])
@@ -78,5 +79,5 @@ def _add_ignores(findings: list[Finding], reason: str, *, quiet: bool) -> int:
     for fault in faults:
         click.echo(f"npuport: error: {fault}", err=True)
     if not quiet:
-        click.echo(f"{written} findings suppressed")
+        click.echo(f"{counted(written, 'finding')} suppressed")
     return 2 if faults else 0

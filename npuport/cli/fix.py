@@ -11,11 +11,10 @@ from npuport.analysis.module import ProjectFacts
 from npuport.cli.check import exit_status
 from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
-from npuport.engine.finding import Finding
 from npuport.engine.fixing import fix_source
 from npuport.engine.porting import Outcome, port
 from npuport.engine.program import Program
-from npuport.reports.fixes import print_diff, print_summary
+from npuport.reports.fixes import print_diff, print_left, print_summary
 from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.text import decode
 
@@ -28,14 +27,17 @@ def command(write: bool, unsafe_fixes: bool, **options: Any) -> int:
     """Port code to the NPU.
 
     Prints a diff, or changes the files with --write. Ends with what was ported and what is left for a person.
-    Exit status: 0 nothing is left that reaches the fail level, 1 something is, 2 the job could not be done.
+    Exit status: 0 nothing is left that reaches the fail level, 1 something is, 2 the job could not be
+    done or a file could not be fixed or written.
     """
     job = job_from(options)
     if options["show_settings"]:
         click.echo(show(job.settings))
         return 0
+    if job.from_stdin and write:
+        raise UsageError("--write goes with paths, not with standard input, whose fixed text is printed")
     if job.from_stdin:
-        return _fix_stdin(job, unsafe=unsafe_fixes)
+        return _fix_stdin(job, unsafe=unsafe_fixes, quiet=options["quiet"])
     files = job.files()
     warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
@@ -56,15 +58,20 @@ def _status(job: Job, outcome: Outcome) -> int:
     return 2 if outcome.faults else exit_status(outcome.remaining, job.settings.fail_level)
 
 
-def _fix_stdin(job: Job, *, unsafe: bool) -> int:
-    """The fixed text of standard input on standard output, as editors want it."""
+def _fix_stdin(job: Job, *, unsafe: bool, quiet: bool) -> int:
+    """The fixed text of standard input on standard output, as editors want it; what is left on stderr."""
     data = sys.stdin.buffer.read()
-    remaining: list[Finding] = []
+    name, checker = job.stdin_filename, job.checker(with_edits=True)
     try:
-        source = decode(job.stdin_filename, data)
-        fixed = fix_source(job.checker(with_edits=True), source, ProjectFacts(), unsafe=unsafe)
-        data, remaining = source.encode(fixed.text), fixed.remaining
+        source = decode(name, data)
+        fixed = fix_source(checker, source, ProjectFacts(), unsafe=unsafe, ignored=job.ignored(name))
+        if fixed.text != source.text and not source.round_trips:
+            raise UnreadableSource(f"its bytes are not exact {source.encoding}")
     except UnreadableSource as error:
-        raise UsageError(f"{job.stdin_filename}: {error.fault}") from None
-    sys.stdout.buffer.write(data)
-    return exit_status(remaining, job.settings.fail_level)
+        raise UsageError(f"{name}: {error.fault}") from None
+    sys.stdout.buffer.write(source.encode(fixed.text) if fixed.text != source.text else data)
+    if fixed.fault:
+        raise UsageError(f"{name}: left as it was: {fixed.fault}")
+    if not quiet:
+        print_left(fixed.remaining, unsafe=unsafe)
+    return exit_status(fixed.remaining, job.settings.fail_level)

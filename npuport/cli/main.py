@@ -14,7 +14,7 @@ from npuport import __version__
 from npuport.sources.errors import UsageError
 
 # Command to the module that has it; a module is imported when its command runs.
-_COMMANDS = {
+COMMANDS = {
     "check": "npuport.cli.check",
     "fix": "npuport.cli.fix",
     "rules": "npuport.cli.rules",
@@ -29,21 +29,21 @@ class _Commands(click.Group):
     """Imports a command's module when it is asked for, and words errors in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(_COMMANDS[cmd_name]).command
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
-            near = difflib.get_close_matches(args[0], _COMMANDS, 1)
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
             raise UsageError(
                 f"no command {args[0]!r}"
                 + (f"; did you mean {near[0]!r}?" if near else "; `npuport --help` lists them")
@@ -57,7 +57,7 @@ def cli() -> None:
     """Move GPU reinforcement-learning code (PyTorch) to Ascend NPU.
 
     \b
-    npuport check src/          what will break, be wrong or be slow, line by line
+    npuport check src/          what will break or be wrong, line by line
     npuport fix --write src/    rewrite what can be rewritten
     npuport explain NPU101      one rule, with its reason and an example
     """

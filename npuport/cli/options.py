@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from npuport.engine.checking import Checker
-from npuport.engine.registry import all_rules, rules_of, selected_codes
+from npuport.engine.program import PerFileIgnores
+from npuport.engine.registry import rules_for, selected_codes
 from npuport.facts.releases import is_release
 from npuport.sources.discovery import discover
 from npuport.sources.errors import UsageError
@@ -47,7 +48,7 @@ _SHARED = (
         "--fail-level", type=click.Choice(FAIL_LEVELS), help="Lowest severity that gives exit status 1 [warning]."
     ),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found."),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write .npuport_cache/."),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write .npuport_cache/ (fix never does)."),
     click.option("--no-gate", is_flag=True, help="Look into every file, also where no rule can apply."),
     click.option("--stdin-filename", type=_PATH, help="The name that standard input ('-') goes by."),
     click.option("-q", "--quiet", is_flag=True, help="Only findings: no summary, no progress, no hints."),
@@ -78,7 +79,6 @@ class Job:
     stdin_filename: Path
     force_exclude: bool
     gate: bool
-    use_cache: bool
 
     def files(self) -> list[Path]:
         """The files to read."""
@@ -87,12 +87,16 @@ class Job:
             self.paths, settings.exclude + settings.extend_exclude, settings.root, force_exclude=self.force_exclude
         )
 
+    def ignored(self, path: Path) -> frozenset[str]:
+        """Codes that ``per-file-ignores`` takes away in a file, which need not exist."""
+        return PerFileIgnores(self.settings).codes(path)
+
     def checker(self, *, with_edits: bool) -> Checker:
         """The rules and options of this job."""
         settings = self.settings
         codes = selected_codes(settings)
         return Checker(
-            rules=rules_of((rule.code for rule in all_rules()), settings.target_torch_npu),
+            rules=rules_for(settings.target_torch_npu),
             reported=codes,
             style=settings.style,
             target=settings.target_torch_npu,
@@ -128,7 +132,6 @@ def job_from(options: dict[str, Any]) -> Job:
         stdin_filename=name,
         force_exclude=options["force_exclude"],
         gate=not options["no_gate"],
-        use_cache=not options["no_cache"] and not from_stdin,
     )
 
 

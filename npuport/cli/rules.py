@@ -10,7 +10,13 @@ from npuport.reports.catalogue import rows, table
 
 @click.command("rules", short_help="List the rules.")
 @click.argument("words", nargs=-1)
-@click.option("--output-format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How the list is printed.",
+)
 def command(words: tuple[str, ...], output_format: str) -> int:
     """List the rules, all of them or those that WORDS (codes, prefixes, names, topics) mean."""
     codes = frozenset(code for word in words for code in rules_matching(word))

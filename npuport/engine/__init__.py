@@ -1,14 +1,16 @@
-"""Rules and analysis make findings, findings make edits, edits make files.
+"""From findings to edits and to files, whatever the rules are.
 
 - ``rule``         what a rule is (the API of rule packs)
 - ``registry``     finds rule packs and selects rules
 - ``finding``      what is reported
 - ``fix``          what a rule proposes; ``writer`` words it in a style, ``rendering`` turns it into edits
+- ``rewriting``    libcst transforms that several rules share; ``lazy_libcst`` imports libcst with the first
 - ``shared_names`` one module for the portable names of a package
 - ``imports``      the one planner of imports and helper lines
 - ``checking``     one file to its findings; ``fixing`` one file to its fixed text
-- ``suppressions`` the comments ``# npuport: ignore[...]``
-- ``program``      many files: project facts, cache, process pool
+- ``suppressions`` the comments ``# npuport: ignore[...]``; ``ignores`` writes them into files
+- ``gate``         which rules a file's bytes leave something to say
+- ``program``      many files to findings: project facts, ``cache``, process pool; ``porting`` to fixed files
 - ``files``        atomic writing
 
 The engine never imports a rule; it finds them through the entry-point group ``npuport.rules``.

@@ -14,7 +14,7 @@ from npuport.engine.gate import Gate
 from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
-from npuport.engine.suppressions import Suppression, find_suppressions, removal
+from npuport.engine.suppressions import Suppression, find_suppressions, means, removal
 from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.text import SourceText
 
@@ -251,23 +251,29 @@ def _report_unused(
     checker: Checker, checked: Checked, source: SourceText, suppressions: list[Suppression], reported: frozenset[str]
 ) -> None:
     rule = next(rule for rule in checker.rules if rule.code == UNUSED_SUPPRESSION)
-    known = {r.code: r.name for r in checker.rules}
+
+    def meant(word: str) -> set[str]:
+        return {rule.code for rule in checker.rules if means(word, rule)}
 
     def ran(word: str) -> bool:
         """Whether a suppression word names rules that ran: unknown words count, deselected rules do not."""
-        meant = {code for code, name in known.items() if code.startswith(word.upper()) or name == word.lower()}
-        return not meant or meant <= reported
+        return meant(word) <= reported
 
     for suppression in suppressions:
         unused = suppression.unused(ran)
         if not unused or any(word.upper() == UNUSED_SUPPRESSION for word in suppression.words):
             continue
-        what = "this suppression" if "*" in unused or len(unused) == len(suppression.words) else ", ".join(unused)
+        unknown = [word for word in unused if word != "*" and not meant(word)]
+        if unknown:
+            message = f"{', '.join(unknown)} is no rule, family or topic; the comment suppresses nothing for it"
+        else:
+            whole = "*" in unused or len(unused) == len(suppression.words)
+            message = f"{'this suppression' if whole else ', '.join(unused)} suppresses nothing"
         edit = removal(source, suppression, unused)
         finding = Finding(
             code=rule.code,
             name=rule.name,
-            message=f"{what} suppresses nothing",
+            message=message,
             filename=str(source.path),
             location=Location(*source.position(suppression.start)),
             end_location=Location(*source.position(suppression.end)),

@@ -102,6 +102,13 @@ class Finding:
         """The same finding under another file name."""
         return replace(self, filename=filename)
 
+    def shifted(self, rows: int) -> Finding:
+        """The same finding some rows further down."""
+        start, end = self.location, self.end_location
+        return replace(
+            self, location=replace(start, row=start.row + rows), end_location=replace(end, row=end.row + rows)
+        )
+
 
 def _fix(data: dict[str, Any]) -> ProposedFix:
     return ProposedFix(Applicability(data["applicability"]), data["message"], tuple(map(_edit, data["edits"])))

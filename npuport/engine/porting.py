@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from npuport.engine.checking import unreadable
@@ -34,7 +35,7 @@ class Outcome:
     Attributes:
         changed: the files with fixes, in order.
         ported: the findings that were fixed.
-        remaining: what is left.
+        remaining: what is left, with places in the files as they are on disk afterwards.
         faults: one line for each file that could not be fixed or written.
         interrupted: the run was stopped; files not yet reached are untouched.
     """
@@ -131,4 +132,18 @@ def _conclude(file: SourceFile, source: SourceText, fixed: Fixed, outcome: Outco
         mark = "\ufeff" if source.byte_order_mark else ""
         outcome.changed.append(ChangedFile(file.path, mark + source.text, mark + fixed.text, source.encoding))
     outcome.ported += fixed.ported
-    outcome.remaining += fixed.remaining
+    outcome.remaining += fixed.remaining if write else _at_old_places(fixed, source.text)
+
+
+def _at_old_places(fixed: Fixed, before: str) -> list[Finding]:
+    """What is left, with the rows of the text that is still on disk."""
+    if fixed.text == before or not fixed.remaining:
+        return fixed.remaining
+    old, new = before.split("\n"), fixed.text.split("\n")
+    row_of: dict[int, int] = {}
+    for _, old_start, old_end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for step in range(new_end - new_start):
+            # A line more than there was stands where its neighbours stood.
+            row_of[new_start + step + 1] = min(old_start + step + 1, max(old_end, 1))
+    shifts = [(finding, row_of[finding.location.row] - finding.location.row) for finding in fixed.remaining]
+    return [finding.shifted(rows) for finding, rows in shifts]

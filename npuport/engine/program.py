@@ -50,7 +50,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True)
-class Job:
+class FileTask:
     """One file to check, in this process or another."""
 
     path: Path
@@ -75,7 +75,7 @@ class Program:
     ) -> None:
         self.settings = settings
         self.checker = checker
-        self._ignores = _PerFileIgnores(settings)
+        self._ignores = PerFileIgnores(settings)
         self._cache = (
             Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
         )
@@ -183,7 +183,7 @@ class Program:
         return sorted(findings, key=lambda finding: finding.sort_key)
 
     def _check_files(self, files: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, list[Finding]]]:
-        jobs: list[Job] = []
+        tasks: list[FileTask] = []
         waiting: list[SourceFile] = []
         for file in files:
             try:
@@ -193,37 +193,39 @@ class Program:
                 continue
             rules = self.checker.rules_for(data)
             if rules or file.named:
-                jobs.append(Job(file.path, data, self.facts_of(file.path), self.ignored(file.path), file.named, rules))
+                tasks.append(
+                    FileTask(file.path, data, self.facts_of(file.path), self.ignored(file.path), file.named, rules)
+                )
                 waiting.append(file)
             else:
                 yield file, []
-        pooled = len(jobs) > 1 and _pool_pays(sum(len(job.data) for job in jobs))
-        results = _check_in_pool(self.checker, jobs) if pooled else (check_bytes(self.checker, job) for job in jobs)
+        pooled = len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks))
+        results = _check_in_pool(self.checker, tasks) if pooled else (check_bytes(self.checker, task) for task in tasks)
         yield from zip(waiting, results, strict=True)
 
 
-def _check_in_pool(checker: Checker, jobs: list[Job]) -> Iterator[list[Finding]]:
+def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor() as pool:
         try:
-            yield from pool.map(partial(check_bytes, checker), jobs, chunksize=16)
+            yield from pool.map(partial(check_bytes, checker), tasks, chunksize=16)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def check_bytes(checker: Checker, job: Job) -> list[Finding]:
+def check_bytes(checker: Checker, task: FileTask) -> list[Finding]:
     """The findings of one file's bytes.
 
     A file that is broken and of no interest to any rule is reported only where it was named itself.
     """
     try:
-        source = decode(job.path, job.data)
-        checked = check_source(checker, source, job.project, job.ignored, job.rules)
+        source = decode(task.path, task.data)
+        checked = check_source(checker, source, task.project, task.ignored, task.rules)
     except UnreadableSource as error:
-        checked = Checked(unreadable(checker, str(job.path), error))
-    if checked.module is None and not job.named and not checker.is_of_interest(job.data):
+        checked = Checked(unreadable(checker, str(task.path), error))
+    if checked.module is None and not task.named and not checker.is_of_interest(task.data):
         return []
     return checked.findings
 
@@ -235,7 +237,7 @@ def _pool_pays(size: int) -> bool:
     return size >= POOL_THRESHOLD and cores > 1 and "PRE_COMMIT" not in os.environ
 
 
-class _PerFileIgnores:
+class PerFileIgnores:
     """The table ``per-file-ignores``: patterns in git-ignore syntax to codes."""
 
     def __init__(self, settings: Settings) -> None:
@@ -249,6 +251,7 @@ class _PerFileIgnores:
         self._specs: list[tuple[GitIgnoreSpec, frozenset[str]]] | None = None
 
     def codes(self, path: Path) -> frozenset[str]:
+        """The codes that are not reported in the file ``path``."""
         if not self._codes:
             return frozenset()
         if self._specs is None:

@@ -72,6 +72,8 @@ def rule_named(word: str) -> Rule:
     for rule in all_rules():
         if word.upper() == rule.code or word.lower() == rule.name:
             return rule
+    if any(rule.code.startswith(word.upper()) or rule.topic == word.lower() for rule in all_rules()):
+        raise UsageError(f"{word} means several rules; `npuport rules {word}` lists them")
     raise UsageError(f"no rule {word!r}{_suggestion(word)}")
 
 
@@ -96,8 +98,11 @@ def _suggestion(word: str) -> str:
     known = {r.code for r in all_rules()} | {r.name for r in all_rules()} | {r.topic for r in all_rules()}
     codes = [code for code in known if len(code) == len(word) and code.isupper()]
     near = sorted((c for c in codes if _differences(c, word.upper()) == 1), key=lambda c: (c[-1] != word[-1], c))
+    # A code with two other digits is another code; a digit too many is a typing error.
     near = (
-        near or difflib.get_close_matches(word.upper(), known, 1) or difflib.get_close_matches(word.lower(), known, 1)
+        near
+        or difflib.get_close_matches(word.upper(), known, 1, cutoff=0.85)
+        or difflib.get_close_matches(word.lower(), known, 1)
     )
     return f"; did you mean {near[0]}?" if near else "; `npuport rules` lists them"
 
@@ -135,7 +140,6 @@ def holds_for(rule: Rule, target: str) -> bool:
     return not (rule.until and line >= release_line(rule.until))
 
 
-def rules_of(codes: Iterable[str], target: str) -> tuple[Rule, ...]:
-    """The rules with these codes that hold for ``target``."""
-    wanted = set(codes)
-    return tuple(rule for rule in all_rules() if rule.code in wanted and holds_for(rule, target))
+def rules_for(target: str) -> tuple[Rule, ...]:
+    """The rules that hold for the torch_npu release ``target``."""
+    return tuple(rule for rule in all_rules() if holds_for(rule, target))

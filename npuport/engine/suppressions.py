@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from npuport.engine.finding import Finding
 from npuport.engine.rendering import Edit
+from npuport.engine.rule import Rule
 from npuport.sources.text import SourceText
 
 _DIRECTIVE = re.compile(
@@ -34,7 +35,7 @@ class Suppression:
         end: character offset behind the directive.
         target_row: the first line that it counts for; 0 for the whole file, -1 for none.
         last_row: the last one: a comment on a line of its own counts for the whole logical line below.
-        words: codes or prefixes; empty for all rules.
+        words: codes, prefixes, names or topics; empty for all rules.
         used: the words that suppressed something; ``"*"`` for a comment without words.
     """
 
@@ -55,9 +56,7 @@ class Suppression:
         if not self.words:
             self.used.add("*")
             return True
-        hit = next(
-            (word for word in self.words if finding.code.startswith(word.upper()) or word.lower() == finding.name), None
-        )
+        hit = next((word for word in self.words if means(word, finding)), None)
         if hit is None:
             return False
         self.used.add(hit)
@@ -68,6 +67,11 @@ class Suppression:
         if not self.words:
             return ("*",) if not self.used and is_on("") else ()
         return tuple(word for word in self.words if word not in self.used and is_on(word))
+
+
+def means(word: str, rule: Rule | Finding) -> bool:
+    """Whether a word of a comment names a rule, or the rule of a finding: by code, prefix, name or topic."""
+    return rule.code.startswith(word.upper()) or word.lower() in (rule.name, rule.topic)
 
 
 def find_suppressions(source: SourceText) -> list[Suppression]:

@@ -19,14 +19,12 @@ class Twin:
         npu: the full NPU name, or None where there is none.
         status: ``same-name``, ``renamed``, ``mapped``, ``portable``, ``env`` or ``none``.
         note: what else is known of it.
-        since: release line of torch_npu in which the NPU name appeared, where that is known.
     """
 
     cuda: str
     npu: str | None
     status: str
     note: str
-    since: str | None = None
 
 
 # Same name, another meaning (torch_npu 2.13.0 wheel, npu/utils.py): the NPU's answer is None
@@ -87,7 +85,7 @@ def twin_of(dotted: str, target: str) -> Twin | None:
         return None
     since = _SINCE.get(found.cuda)
     if since and found.npu and release_line(target) < release_line(since):
-        return Twin(found.cuda, None, "none", f"torch_npu has it from release line {since}", since)
+        return Twin(found.cuda, None, "none", f"torch_npu has it from release line {since}")
     return found
 
 

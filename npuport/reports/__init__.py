@@ -1,5 +1,10 @@
 """How findings are printed: one module an output format, each with a function ``write``.
 
+- ``report``      what a format gets: findings, texts, the summary
+- ``full``, ``concise``, ``json_format``, ``github``, ``statistics``
+- ``fixes``       the diff and what ``fix`` says of it
+- ``catalogue``   the list of rules, for the terminal and the README
+
 Formats get findings and texts; they never check, fix or read settings.
 """
 
@@ -16,7 +21,9 @@ _MODULES = {"json": "npuport.reports.json_format"}
 def report_in(output_format: str, report: Report) -> None:
     """Print a report in one of ``FORMATS``, or its statistics."""
     if report.statistics:
-        from npuport.reports.statistics import write
+        from npuport.reports import statistics
+
+        write = statistics.write_json if output_format == "json" else statistics.write
     else:
         write = importlib.import_module(_MODULES.get(output_format, f"npuport.reports.{output_format}")).write
     write(report)

@@ -43,14 +43,21 @@ def _markdown_row(row: dict[str, Any]) -> str:
 
 def _text_row(row: dict[str, Any], width: int) -> str:
     fix = "fix" if row["fix"] else "   "
-    return f"{row['code']}  {row['name']:{width}}  {row['topic']:10}  {row['severity']:7}  {fix}  {row['summary']}"
+    summary = row["summary"].replace("``", "`")
+    return f"{row['code']}  {row['name']:{width}}  {row['topic']:10}  {row['severity']:7}  {fix}  {summary}"
 
 
 def page(rule: Rule) -> str:
     """The documentation page of a rule."""
+    title = f"{rule.code} {rule.name}"
+    return f"{title}\n{'=' * len(title)}\n\n{facts(rule)}\n\n{rule.page()}"
+
+
+def facts(rule: Rule) -> str:
+    """Topic, severity and for which releases a rule holds, in one line."""
     data = [f"topic {rule.topic}", f"severity {rule.severity.value}", "has fixes" if rule.has_fix() else "report only"]
     if rule.since:
         data.append(f"from torch_npu release line {rule.since}")
     if rule.until:
         data.append(f"for torch_npu before release line {rule.until}")
-    return f"{rule.code} {rule.name}\n{'=' * len(rule.code + rule.name + ' ')}\n\n{', '.join(data)}\n\n{rule.page()}"
+    return ", ".join(data)

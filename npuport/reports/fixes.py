@@ -55,6 +55,12 @@ def print_summary(outcome: Outcome, *, written: bool, unsafe: bool) -> None:
         click.echo(line, err=not written)
 
 
+def print_left(remaining: list[Finding], *, unsafe: bool) -> None:
+    """Say on stderr what is left in a file whose fixed text is on stdout; nothing where nothing is."""
+    if any(finding.severity is not Severity.NOTE for finding in remaining):
+        click.echo("\n".join(_left(remaining, unsafe=unsafe)), err=True)
+
+
 def _ported(outcome: Outcome, *, written: bool) -> str:
     if not outcome.ported:
         return "Nothing to port."

@@ -53,7 +53,7 @@ class Report:
         safe = sum(f.fix is not None and f.fix.applicability is Applicability.SAFE for f in self.findings)
         unsafe = sum(f.fix is not None and f.fix.applicability is Applicability.UNSAFE for f in self.findings)
         if safe:
-            text += f"; {safe} can be fixed with `npuport fix --write`"
+            text += f"; up to {safe} can be fixed with `npuport fix --write`"
         if unsafe:
             text += f"{' and' if safe else ';'} {unsafe} more with `--unsafe-fixes`"
         return text

@@ -27,10 +27,10 @@ class Settings:
     """What to check and how to write. Field names are the keys of ``[tool.npuport]`` with underscores.
 
     Attributes:
-        select: rule codes, code prefixes, families or topics to run; empty means all.
+        select: rule codes, code prefixes, names or topics to run; empty means all.
         extend_select: added to ``select``.
         ignore: taken away again.
-        per_file_ignores: glob pattern to the codes that are ignored in matching files.
+        per_file_ignores: pattern in git-ignore syntax to the rules that are ignored in matching files.
         exclude: replaces the default list of folders that are left out.
         extend_exclude: added to ``exclude``.
         style: ``npu`` or ``portable``, what ``fix`` writes.

@@ -38,7 +38,8 @@ class CudaApi(Rule):
     ------------
     Reports ``torch.cuda.<name>`` under whatever alias, ``from torch import cuda``, ``import torch.cuda as tc``,
     names imported from ``torch.cuda`` and ``getattr(torch, "cuda")``, where torch_npu has a twin of the name in
-    the target release.
+    the target release; also star imports of it, the marks of ``torch.cuda.nvtx``, for which the NPU has ``mstx``,
+    and ``OutOfMemoryError``, which works as it is (a note).
 
     Why on an NPU
     -------------

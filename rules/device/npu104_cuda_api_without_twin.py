@@ -29,7 +29,8 @@ class CudaApiWithoutTwin(Rule):
 
     Why on an NPU
     -------------
-    The call raises AttributeError on ``torch.npu`` and an assertion on ``torch.cuda``. What replaces it depends
+    Most of them raise AttributeError on ``torch.npu`` and an assertion on ``torch.cuda``;
+    ``get_device_capability`` gives None, and ``torch.version.cuda`` is None without CUDA. What replaces it depends
     on what the code wants to know, so a person has to decide.
 
     Example

@@ -19,13 +19,13 @@ class HalfPortedChoice(Rule):
     What it does
     ------------
     Reports a test for CUDA that leads to an NPU device, ``"npu" if torch.cuda.is_available() else "cpu"``. (The
-    reverse, ``"cuda"`` behind a test for the NPU, is NPU101 on the string.)
+    reverse, ``"cuda"`` behind a test for the NPU, is NPU101 on the string.) Also reports a test for any accelerator,
+    ``torch.accelerator.is_available()``, that leads to CUDA.
 
     Why on an NPU
     -------------
     The test is False on the NPU machine, so the agent trains on the CPU; on a GPU machine it is True, and the
-    first tensor fails. A search-and-replace of strings leaves just this behind when the test goes by another
-    name than ``torch.cuda``.
+    first tensor fails. A search-and-replace of strings leaves just this behind.
 
     Example
     -------
@@ -41,7 +41,7 @@ class HalfPortedChoice(Rule):
 
     Fix safety
     ----------
-    Safe: the test asks for the device that its arm names.
+    Safe: the test asks for the device that its arm names. A test for any accelerator is only reported.
 
     Sources
     -------

@@ -13,34 +13,20 @@ from npuport.engine.lazy_libcst import cst
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
-_FACTORIES = {
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "rand",
-    "randn",
-    "tensor",
-    "as_tensor",
-    "arange",
-    "zeros_like",
-    "ones_like",
-    "eye",
-}
-
 
 class BareDeviceIndex(Rule):
     """A bare number is used as a device.
 
     What it does
     ------------
-    Reports integers where torch takes a device: ``x.to(0)``, ``device=0`` of a torch function,
-    ``0 if torch.cuda.is_available() else "cpu"``, and ``torch.cuda.current_device()`` that is used as a device
-    and nothing else. ``device_ids=[rank]`` of DistributedDataParallel is fine and not reported.
+    Reports integers where torch takes a device: ``x.to(0)``, ``torch.device(0)``, ``device=0`` of a function or
+    module of torch (as warnings, for newer torch means the NPU by them), ``0 if torch.cuda.is_available() else
+    "cpu"``, and ``torch.cuda.current_device()`` that is used as a device and nothing else. ``device_ids=[rank]``
+    of DistributedDataParallel and numbers that functions of ``torch.cuda`` take are fine and not reported.
 
     Why on an NPU
     -------------
-    What a number means depends on the release: the current accelerator in torch 2.13, ``cuda:0`` before. A
+    What a number means depends on the release: the current accelerator in torch 2.13, ``cuda:0`` in 2.1. A
     tensor lands on the wrong backend, or the call fails with "Torch not compiled with CUDA enabled".
 
     Example
@@ -96,7 +82,7 @@ class BareDeviceIndex(Rule):
                 )
 
     def _literal_devices(self, module: Module) -> Iterator[ast.expr]:
-        """Numbers in ``x.to(0)``, ``torch.device(0)`` and ``device=0`` of torch's own factories."""
+        """Numbers in ``x.to(0)``, ``torch.device(0)`` and ``device=0`` of torch's own functions and modules."""
         for attribute in module.index.attributes.get("to", ()):
             call = module.parent(attribute)
             if (
@@ -120,7 +106,8 @@ class BareDeviceIndex(Rule):
         for keyword in module.index.keywords.get("device", ()):
             call = module.parent(keyword)
             dotted = (module.resolve(call.func) if isinstance(call, ast.Call) else None) or ""
-            if _is_number(keyword.value) and dotted.startswith("torch.") and dotted.rpartition(".")[2] in _FACTORIES:
+            takes_index = dotted.startswith(("torch.cuda.", "torch.npu."))
+            if _is_number(keyword.value) and dotted.startswith("torch.") and not takes_index:
                 yield keyword.value
 
     def _chooses_number(self, module: Module, choice: ast.IfExp) -> bool:

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.module import Module
-from npuport.analysis.walk import parameters
 from npuport.engine.finding import Severity
 from npuport.engine.fix import rewrite
 from npuport.engine.lazy_libcst import cst
@@ -28,7 +27,7 @@ _SB3 = {
     "TRPO",
 }
 _SB3_BUFFERS = {"ReplayBuffer", "RolloutBuffer", "DictReplayBuffer", "DictRolloutBuffer", "NStepReplayBuffer"}
-# What these libraries do when no device is given, read from their sources: skrl 2.1, rl_games 1.6.
+# What these libraries do when no device is given, read from their sources: skrl 2.1.
 _SKRL = {
     "A2C",
     "AMP",
@@ -101,7 +100,7 @@ class LibraryPicksDevice(Rule):
             if name is None or module.knows_npu(call) or any(keyword.arg is None for keyword in call.keywords):
                 continue
             given = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
-            if given is None and not _in_wrapper(module, call):
+            if given is None:
                 reason = "a small network may be faster on the CPU"
                 fix = rewrite("Pass the device", call, _added, unsafe_because=reason)
                 yield Hit(
@@ -132,16 +131,6 @@ def _agent(dotted: str) -> str | None:
         return ".".join(parts[-2:]) if last == "load" and len(parts) >= 2 and parts[-2] in _SB3 else None
     return (
         last if library == "skrl" and last in _SKRL and ("agents.torch" in rest or "memories.torch" in rest) else None
-    )
-
-
-def _in_wrapper(module: Module, call: ast.Call) -> bool:
-    """A function that hands its own ``**kwargs`` or device on is not the place that left the device out."""
-    function = module.function(call)
-    return (
-        function is not None
-        and any(p.arg == "device" for p in parameters(function.args))
-        and any(k.arg is None for k in call.keywords)
     )
 
 

@@ -32,7 +32,7 @@ class CudaOnlyPackage(Rule):
     What it does
     ------------
     Reports imports of flash_attn, apex, xformers, triton, bitsandbytes, isaacgym and others in torch code. An
-    import in a ``try`` that survives its absence, or behind a test for the device, is not reported.
+    import in a ``try`` whose handler does not raise, or behind an ``if``, is not reported.
 
     Why on an NPU
     -------------

@@ -23,8 +23,8 @@ class Fp16Autocast(Rule):
     What it does
     ------------
     Reports ``torch.cuda.amp.autocast``, ``torch.autocast("cuda")``, ``custom_fwd`` and ``custom_bwd``, and every
-    autocast whose dtype is float16, given or by default. ``enabled=False`` and bfloat16 on the right device are
-    not reported.
+    autocast whose dtype is float16, given or by default. On an NPU ``enabled=False`` and
+    bfloat16 are not reported.
 
     Why on an NPU
     -------------

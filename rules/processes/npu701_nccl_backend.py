@@ -45,8 +45,8 @@ class NcclBackend(Rule):
 
     Fix safety
     ----------
-    Safe. With ``--style portable`` the backend is chosen by ``DEVICE_TYPE``, and options and comparisons accept
-    both.
+    Safe, but for a comparison whose branch does what only CUDA can do. With ``--style portable`` the backend is
+    chosen by ``DEVICE_TYPE``, and options and comparisons accept both.
 
     Sources
     -------

@@ -16,8 +16,9 @@ class ReductionNotInHccl(Rule):
 
     What it does
     ------------
-    Reports ``ReduceOp.AVG`` for targets before release line 7.0.0 and pre-multiplied sums for targets before
-    26.0.0. Newer targets have both, and nothing is reported.
+    Reports ``ReduceOp.AVG`` for targets before release line 7.0.0 of torch_npu (2.5.1, 2.4.0.post4, 2.1.0.post12)
+    and pre-multiplied sums for targets before 26.0.0 (2.9.0.post2, 2.8.0.post4, 2.7.1.post4). Newer targets have
+    both, and nothing is reported.
 
     Why on an NPU
     -------------

@@ -10,7 +10,8 @@ class SyntaxErrorRule(SourceRule):
     What it does
     ------------
     Reports a file that is not valid Python for the interpreter that runs npuport, is not text in its declared
-    encoding, or cannot be opened. The other files are checked all the same.
+    encoding, or cannot be opened. The other files are checked all the same. A broken file that no rule would have
+    looked into is reported only where it is named itself.
 
     Why on an NPU
     -------------

@@ -1,5 +1,10 @@
 """libcst transforms that several rules share: device strings, names below torch.cuda, imports, calls.
 
+- ``strings``     device strings; ``questions`` comparisons with them; ``precedence`` parentheses around a result
+- ``names``       names below ``torch.cuda``; ``imports`` the imports that bind them
+- ``amp``         autocast and gradient scalers
+- ``environment`` environment variables
+
 Each transform takes a libcst node and the writer of a style and gives the replacement. A transform that only
 one rule needs lives in that rule's file.
 """
