@@ -9,6 +9,7 @@
 - ``device_strings``  the device strings of a file
 - ``environment``     what is done with an environment variable
 - ``branches``        code that already knows an NPU, and what a test guards
+- ``hand_ports``      what a hand port left beside CUDA's code without a branch around both
 - ``choices``         the halves of a choice between devices
 - ``cuda_api``        what kind of name a use of torch.cuda is
 - ``project``         what one file may need to know of the others

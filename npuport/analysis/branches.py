@@ -34,8 +34,11 @@ _CUDA = re.compile(r"cuda|CUDA|gpu|GPU|nccl|xpu|mps|device|accelerator")
 # What only CUDA has: a test that guards one of these must not come true on an NPU unseen.
 _CUDA_ONLY = re.compile(
     r"(?<!\bre)\.compile\(|\bfused\s*=\s*True|flash_attn|flash_attention|\bapex\b|\btriton\b|CUDAGraph|cuda\.graph\b|"
-    r"make_graphed_callables|nvtx|get_device_capability|version\.cuda|xformers|bitsandbytes|transformer_engine|tensorrt"
+    r"make_graphed_callables|nvtx|get_device_capability|version\.cuda|xformers|bitsandbytes|transformer_engine|tensorrt|"
+    r"\bDataParallel\(|data_parallel\(|nvidia-smi|\bpynvml\b"
 )
+# Flags that switch such things on.
+_CUDA_ONLY_FLAG = re.compile(r"fused|triton|flash_attn|xformers|cuda_?graph", re.IGNORECASE)
 
 
 class Branches:
@@ -198,11 +201,25 @@ class Branches:
             child, parent = parent, self._parents.get(parent)
         switched = self._parents.get(parent) if isinstance(parent, ast.IfExp) else parent
         if isinstance(switched, ast.keyword) and switched.arg == "fused":
-            return "the branch uses fused, which only CUDA has"
+            return "it guards fused, which only CUDA has"
         if isinstance(parent, ast.If | ast.IfExp) and child is parent.test:
             guarded += parent.body if isinstance(parent, ast.If) else [parent.body]
-        found = next(filter(None, (_CUDA_ONLY.search(self.text_of(node)) for node in guarded)), None)
-        return f"the branch uses {found.group().strip('.(')}, which only CUDA has" if found else ""
+            if isinstance(parent, ast.If) and self._is_negated(child) and _leaves(parent.body):
+                block = block_of(parent, self._parents)
+                guarded += block[block.index(parent) + 1 :] if parent in block else []
+        if isinstance(parent, ast.Assign):  # use_triton = device.type == "cuda"
+            guarded += parent.targets
+        found = next(filter(None, (self._only_cuda_has(node) for node in guarded)), None)
+        return f"it guards {found}, which only CUDA has" if found else ""
+
+    def _only_cuda_has(self, node: ast.AST) -> str:
+        pattern = _CUDA_ONLY if isinstance(node, ast.stmt) or not isinstance(node, ast.Name) else _CUDA_ONLY_FLAG
+        found = pattern.search(self.text_of(node))
+        return found.group().strip(".(") if found else ""
+
+    @staticmethod
+    def _is_negated(test: ast.AST) -> bool:
+        return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
 
 
 def _upwards(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 
+from npuport.analysis.device_evidence import called_name
 from npuport.analysis.device_strings import device_strings
 from npuport.analysis.module import Module, Reference
 from npuport.analysis.string_classifier import Role
+from npuport.analysis.vocabulary import TEXT_SINKS
 
+# What names CUDA and may be handed on: a device, Lightning's accelerator, a legacy tensor type.
+_CUDA_WORD = re.compile(r"cuda(:\d+)?|gpu|torch\.cuda\.\w+Tensor")
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.is_initialized")
 
 
@@ -30,15 +35,58 @@ def _find(module: Module) -> dict[ast.AST, tuple[ast.AST, ...]]:
     for site in device_strings(module):
         if site.role is not Role.VALUE:
             continue
-        for test in _tests_around(module, site.node):
-            asked: list[ast.AST] = [r.node for r in _availability_tests(module) if _inside(module, r.node, test)]
-            for name in ast.walk(test):
-                if isinstance(name, ast.Name | ast.Attribute):
-                    asked += tests_by_flag.get(name.id if isinstance(name, ast.Name) else name.attr, [])
-            for question in asked:
-                groups.setdefault(site.node, set()).add(question)
-                groups.setdefault(question, set()).add(site.node)
+        for question in _asked_before(module, site.node, tests_by_flag):
+            groups.setdefault(site.node, set()).add(question)
+            groups.setdefault(question, set()).add(site.node)
     return {node: tuple(others) for node, others in groups.items()}
+
+
+def unported_arms(module: Module) -> dict[ast.AST, str]:
+    """For each availability test that leads to a CUDA word of unknown meaning, that word.
+
+    ``devices.append("cuda")``, ``Trainer(accelerator="gpu")`` or ``Kind.CUDA`` stays as it is, so the test
+    must not come true on an NPU unseen.
+    """
+    found = module.memo.get("unported_arms")
+    if found is None:
+        found = module.memo["unported_arms"] = _find_unported(module)
+    return found  # type: ignore[return-value]
+
+
+def _find_unported(module: Module) -> dict[ast.AST, str]:
+    if not _availability_tests(module):
+        return {}
+    tests_by_flag = _flags(module)
+    known = {site.node for site in device_strings(module) if site.role is not Role.MEMBER}
+    words: list[ast.expr] = [node for node in module.index.strings if _CUDA_WORD.fullmatch(str(node.value))]
+    words += module.index.attributes.get("CUDA", ())
+    return {
+        question: module.text_of(word)
+        for word in words
+        if word not in known and _is_value(module, word)
+        for question in _asked_before(module, word, tests_by_flag)
+    }
+
+
+def _is_value(module: Module, word: ast.expr) -> bool:
+    """Whether a word may decide about a device: no key, no text for people, no side of a comparison."""
+    parent = module.parent(word)
+    if isinstance(parent, ast.Dict):
+        return word in parent.values
+    if isinstance(parent, ast.Call):
+        return called_name(parent) not in TEXT_SINKS
+    return not isinstance(parent, ast.Subscript | ast.Compare | ast.JoinedStr | ast.Expr)
+
+
+def _asked_before(module: Module, node: ast.AST, tests_by_flag: dict[str, list[ast.AST]]) -> list[ast.AST]:
+    """The availability tests, direct or through a flag, that decide whether ``node`` runs."""
+    asked: list[ast.AST] = []
+    for test in _tests_around(module, node):
+        asked += (r.node for r in _availability_tests(module) if _inside(module, r.node, test))
+        for name in ast.walk(test):
+            if isinstance(name, ast.Name | ast.Attribute):
+                asked += tests_by_flag.get(name.id if isinstance(name, ast.Name) else name.attr, [])
+    return asked
 
 
 def availability_around(module: Module, node: ast.AST) -> tuple[ast.AST, ...]:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from npuport.analysis.branches import Branches
+from npuport.analysis.hand_ports import HandPorts
 from npuport.analysis.names import Names
 from npuport.analysis.vocabulary import FOREIGN_LIBRARIES, TORCH_LIBRARIES, library_of
 from npuport.analysis.walk import FUNCTIONS, Binding, SyntaxIndex, index_syntax
@@ -125,8 +126,12 @@ class Module:
         return self.branches.text_of(node)
 
     def knows_npu(self, site: ast.AST) -> bool:
-        """Whether the code around ``site`` has an NPU arm already."""
-        return self.branches.knows_npu(site)
+        """Whether the code around ``site`` has an NPU arm, or a version for the NPU, already."""
+        return self.branches.knows_npu(site) or self._hand_ports.covers(site)
+
+    @cached_property
+    def _hand_ports(self) -> HandPorts:
+        return HandPorts(self.branches, self.index, self.source.text)
 
     @cached_property
     def imported(self) -> frozenset[str]:

@@ -43,6 +43,7 @@ _FIELD_CALLS = {"field", "Field", "Option", "Argument"}
 _DEFAULT_GETTERS = {"get", "pop", "setdefault", "getenv", "get_param", "setattr"}
 _DEVICE_CALLS = ("torch.device", "torch.Generator", "torch.set_default_device", "torch.get_device_module")
 _AMP_CALLS = (".autocast", ".GradScaler")
+_DEVICE_METHODS = {"to", "pin_memory", "is_pinned"}
 _PASSED_ON = {"str", "list", "tuple", "set", "Choice", "frozenset", "cast", "next", "iter"}
 
 
@@ -211,8 +212,8 @@ class Classifier:
             return None  # NPU501 and NPU502
         if dotted in _DEVICE_CALLS:
             return self._value(True, f"argument of {dotted}")
-        if name == "to" and isinstance(call.func, ast.Attribute):
-            return self._value(True, "argument of .to()")
+        if name in _DEVICE_METHODS and isinstance(call.func, ast.Attribute):
+            return self._value(True, f"argument of .{name}()")
         if name in ("getattr", "hasattr"):
             has_default = len(call.args) == 3 and key_is_device(call)
             return self._value(True, "default of a device attribute") if has_default else None

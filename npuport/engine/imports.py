@@ -54,9 +54,14 @@ def _plan_torch_npu(module: Module, needs: list[Need]) -> list[Edit]:
 
 def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edit]:
     names = {need.name for need in needs}
-    missing = [name for name in _HELPERS if name in names and helper_definition(module, name) is None]
-    present = module.source.text.splitlines()
-    aliases = [need.line for need in needs if need.line and need.line not in present]
+    present = {name: helper_definition(module, name) for name in _HELPERS if name in names}
+    missing = [name for name, definition in present.items() if definition is None]
+    if any(
+        definition is not None and module.branches.span(definition)[0] > first_use for definition in present.values()
+    ):
+        raise NotFixable("the helper name is defined below the code that needs it")
+    lines_there = module.source.text.splitlines()
+    aliases = [need.line for need in needs if need.line and need.line not in lines_there]
     shared = bool(missing and module.project.helper_import)
     if shared:
         lines = [f"{module.project.helper_import} {', '.join(_used_directly(needs, missing))}", *aliases]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from npuport.analysis.choices import partners
@@ -83,9 +84,9 @@ class CudaDeviceString(Rule):
         if site.role is Role.QUESTION:
             message = f"compares a device with {text}, which an NPU never is{likely}"
             return Hit(site.node, message, self._asked(module, site), evidence=evidence, together=together)
-        fix = rewrite("Name the NPU", site.node, device_value)
+        named = None if _is_concatenated(text) else rewrite("Name the NPU", site.node, device_value)
         message = f"{text} names a CUDA device, an NPU machine has none{likely}"
-        return Hit(site.node, message, fix, evidence=evidence, together=together)
+        return Hit(site.node, message, named, evidence=evidence, together=together)
 
     def _asked(self, module: Module, site: DeviceString) -> Fix:
         if not isinstance(site.anchor, ast.Compare | ast.Call):
@@ -117,6 +118,11 @@ class CudaDeviceString(Rule):
                     "Look for the NPU's text", node, _memory_text, unsafe_because="the text decides what is retried"
                 )
                 yield Hit(node, "an NPU says 'NPU out of memory', so this is never true there", fix)
+
+
+def _is_concatenated(text: str) -> bool:
+    """``"cuda:" f"{rank}"``: one string to Python, two literals in the file."""
+    return re.match(r"""(?i:[a-z]*)("[^"]*"|'[^']*')\s*(?:\\\s*)?(?i:[a-z]*)["']""", text) is not None
 
 
 def _to_one_device(device: str) -> Transform:

@@ -12,6 +12,8 @@ from npuport.engine.rewriting.precedence import as_comparison
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
+_WITHOUT_NPU = ("tensordict.", "torch_geometric.", "dgl.")
+
 
 class CudaMethod(Rule):
     """A tensor or module is moved with ``.cuda()`` or asked with ``.is_cuda``.
@@ -86,7 +88,7 @@ class CudaMethod(Rule):
         if loader is not None:
             fix: Fix = rewrite("Name the NPU", loader, _loaded_to(module, call))
             return Hit(call, "loads a checkpoint to a CUDA device", fix)
-        fix = rewrite("Move it to the NPU", call, self._to_npu(_takes_index(module, call)))
+        fix = rewrite("Move it to the NPU", call, self._to_npu(module, call, attribute.value))
         own = sorted(module.project.classes_with_cuda)
         receiver = module.text_of(attribute.value)
         shown = receiver if "\n" not in receiver and len(receiver) <= 40 else "(...)"
@@ -99,10 +101,14 @@ class CudaMethod(Rule):
                 message += " (likely a tensor or module)"
         return Hit(call, message, fix, evidence=evidence)
 
-    def _to_npu(self, takes_index: bool) -> Transform:
+    def _to_npu(self, module: Module, call: ast.Call, receiver: ast.expr) -> Transform:
+        takes_index = _takes_index(module, call)
+        storage = _is_storage(module, receiver)  # its .to() takes keywords only
+        lacks_npu = _is_of_other_library(module, receiver)
+
         def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
             assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
-            if not writer.portable:
+            if not writer.portable and not lacks_npu:
                 writer.need_torch_npu()
                 return node.with_changes(func=node.func.with_changes(attr=cst.Name("npu")))
             device = writer.device_type()
@@ -113,7 +119,7 @@ class CudaMethod(Rule):
             others = [arg for arg in node.args if arg not in target]
             value = f"{writer.torch()}.device({device}, {writer.code(target[0].value)})" if target else device
             comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if others else cst.MaybeSentinel.DEFAULT
-            args = [writer.argument(value).with_changes(comma=comma), *others]
+            args = [writer.argument(value, "device" if storage else None).with_changes(comma=comma), *others]
             return node.with_changes(func=node.func.with_changes(attr=cst.Name("to")), args=args)
 
         return transform
@@ -183,6 +189,33 @@ def _known(module: Module, receiver: ast.expr) -> bool:
     """Whether the receiver is made by torch in plain sight."""
     dotted = module.resolve(receiver.func if isinstance(receiver, ast.Call) else receiver)
     return bool(dotted and dotted.startswith("torch"))
+
+
+def _is_storage(module: Module, receiver: ast.expr) -> bool:
+    """Whether the receiver is an untyped storage, by its name, its maker, or as ``map_location``'s first parameter."""
+    if isinstance(receiver, ast.Call):
+        return isinstance(receiver.func, ast.Attribute) and receiver.func.attr.endswith("storage")
+    if not isinstance(receiver, ast.Name):
+        return False
+    function = module.function(receiver)
+    loader = module.parent(function) if isinstance(function, ast.Lambda) else None
+    loads = isinstance(loader, ast.keyword) and loader.arg == "map_location"
+    return "storage" in receiver.id or (loads and receiver.id == _first_parameter(function))
+
+
+def _first_parameter(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None) -> str:
+    return function.args.args[0].arg if function is not None and function.args.args else ""
+
+
+def _is_of_other_library(module: Module, receiver: ast.expr) -> bool:
+    """Whether the receiver has ``cuda()`` and ``to()`` but no ``npu()``: read in the sources of these libraries."""
+    made = [receiver]
+    if isinstance(receiver, ast.Name):
+        if receiver.id in ("td", "tensordict"):
+            return True
+        made = [binding.value for binding in module.names.bindings(receiver.id, receiver) if binding.value is not None]
+    calls = (node.func for node in made if isinstance(node, ast.Call))
+    return any((module.resolve(function) or "").startswith(_WITHOUT_NPU) for function in calls)
 
 
 def _map_location(module: Module, call: ast.Call) -> ast.Lambda | None:

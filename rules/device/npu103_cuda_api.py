@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from npuport.analysis.choices import partners
+from npuport.analysis.choices import partners, unported_arms
 from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
@@ -128,6 +128,8 @@ class CudaApi(Rule):
             return rewrite("Use the NPU's profiler marks", node, _profiler_mark(use.dotted.rpartition(".")[2]))
         assert use.twin is not None and use.twin.npu is not None
         reason = module.branches.cuda_only_reason(module.parent(node) or node)
+        if word := unported_arms(module).get(use.reference.node):
+            reason = reason or f"it leads to {word}, which stays as it is"
         return rewrite("Use what torch.npu has", node, self._renamed(module, use), unsafe_because=reason)
 
     def _renamed(self, module: Module, use: CudaUse) -> Transform:

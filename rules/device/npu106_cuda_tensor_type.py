@@ -100,7 +100,10 @@ class CudaTensorType(Rule):
         dtype = _DTYPE.get(text.rpartition(".")[2].removesuffix("Tensor"), "float32")
         parent = module.parent(node)
         message = f"{text!r} names a CUDA type"
-        if isinstance(parent, ast.Call) and (fix := _type_call(module, parent, dtype)):
+        if not isinstance(parent, ast.Call) and _is_default_type(module, node):
+            together = availability_around(module, node)
+            yield Hit(node, f"{message}; set_default_tensor_type takes no NPU type", together=together)
+        elif isinstance(parent, ast.Call) and (fix := _type_call(module, parent, dtype)):
             yield Hit(node, message, fix)
         elif isinstance(parent, ast.Tuple | ast.List | ast.Set) and isinstance(
             compared := module.parent(parent), ast.Compare

@@ -20,6 +20,10 @@ _OTHER_VALUES = {
     "CUDA_HOME": "it names CANN's folder and is set by CANN's set_env.sh",
 }
 
+_TOOLKIT = ("CUDA_HOME", "CUDA_PATH")
+# A launcher without torch counts, but not a program that another framework runs.
+_OTHER_FRAMEWORKS = {"jax", "flax", "tensorflow", "paddle", "mindspore", "mxnet"}
+
 
 class CudaEnvironment(Rule):
     """An environment variable of CUDA or NCCL is set or read.
@@ -65,6 +69,8 @@ class CudaEnvironment(Rule):
     triggers = Triggers(("CUDA_", "NCCL_", "CUBLAS_", "NVIDIA_"), torch=False)
 
     def check(self, module: Module) -> Iterator[Hit]:
+        if "torch" not in module.libraries and not module.libraries.isdisjoint(_OTHER_FRAMEWORKS):
+            return
         twins = environment_twins()
         for node in module.index.strings:
             twin = twins.get(str(node.value))
@@ -82,6 +88,8 @@ class CudaEnvironment(Rule):
             return
         if twin.npu is None:
             yield self._without_twin(node, twin)
+        elif twin.cuda in _TOOLKIT:
+            yield Hit(node, f"{twin.cuda} is where CUDA's toolkit lies; CANN's lies under {twin.npu}")
         elif used.use is not Use.READ and (fault := _fault(twin.cuda, used.value)):
             yield Hit(node, f"{_ignored(twin)}; {fault}")
         else:

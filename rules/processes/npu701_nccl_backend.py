@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from npuport.analysis.device_evidence import target_name, targets_of
-from npuport.analysis.module import Module
+from npuport.analysis.module import Module, Reference
 from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS, words_of
 from npuport.engine.fix import Fix, NotFixable, rewrite
 from npuport.engine.lazy_libcst import cst
@@ -67,6 +67,8 @@ class NcclBackend(Rule):
                 yield from self._named(module, node)
         for reference in module.references:
             call = module.parent(reference.node)
+            if reference.dotted.endswith("torch.distributed.Backend.NCCL") and not module.knows_npu(reference.node):
+                yield Hit(reference.node, "Backend.NCCL is no backend on an NPU, which has hccl", _member(reference))
             if (
                 reference.dotted == "torch.distributed.is_nccl_available"
                 and isinstance(call, ast.Call)
@@ -126,6 +128,19 @@ class NcclBackend(Rule):
             return as_conditional(choice, node, module.parent(node))
 
         return rewrite("Use HCCL", node, transform)
+
+
+def _member(reference: Reference) -> Fix:
+    """``dist.Backend.NCCL`` is the text "nccl"; torch_npu registers "hccl" as ``Backend.HCCL`` when it is imported."""
+
+    def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
+        assert isinstance(node, cst.Attribute)
+        if writer.portable:
+            raise NotFixable("torch may have no Backend.HCCL")
+        writer.need_torch_npu()
+        return node.with_changes(attr=cst.Name("HCCL"))
+
+    return rewrite("Use HCCL", reference.node, transform)
 
 
 def _hccl(text: str) -> str:

@@ -51,6 +51,9 @@ def _read(module: Module, place: ast.Constant, name: str, twin: str) -> Transfor
             return text.replace(name, twin)
         if not module.uses_torch:
             raise NotFixable("torch is not imported here")
+        statement = module.statement(place)
+        if isinstance(statement, ast.Assign) and module.text_of(statement).count(name) > 1:
+            raise NotFixable("the variable is set from itself")
         choice = f'{text.replace(name, twin)} if {writer.helper("DEVICE_TYPE")} == "npu" else {text}'
         return as_conditional(choice, place, module.parent(place))
 
@@ -65,6 +68,8 @@ def _target_beside(name: str, twin: str) -> Transform:
         assignment = node.body[0]
         assert isinstance(assignment, cst.Assign)
         target = assignment.targets[0]
+        if writer.portable and name in writer.code(assignment.value):
+            raise NotFixable("the variable is set from itself")
         second = target.with_changes(target=cst.parse_expression(writer.code(target.target).replace(name, twin, 1)))
         targets = [target, second] if writer.portable else [second]
         return node.with_changes(body=[assignment.with_changes(targets=targets), *node.body[1:]])

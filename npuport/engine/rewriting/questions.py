@@ -45,7 +45,10 @@ def _portable_or_not(
     operator = node.comparisons[0].operator
     if not isinstance(operator, cst.Equal | cst.NotEqual):
         raise NotFixable("a part of a text")
-    asked = f'("{cuda}", "{npu}")' if writer.portable else f'"{npu}"'
+    literal = node.comparisons[0].comparator
+    word = literal.raw_value if isinstance(literal, cst.SimpleString) else cuda  # "cuda:" has its colon
+    twin = word.replace(cuda, npu, 1)
+    asked = f'("{word}", "{twin}")' if writer.portable else f'"{twin}"'
     negated = "not " if isinstance(operator, cst.NotEqual) else ""
     return f"{negated}{writer.code(text)}.startswith({asked})"
 
@@ -60,7 +63,8 @@ def _portable_comparison(node: cst.Comparison, writer: Writer, cuda: str, npu: s
     elif isinstance(left, cst.SimpleString) and left.raw_value.startswith(cuda):  # "cuda" in str(device)
         inner = writer.code(right)
         text = inner if re.match(r"str\s*\(", inner) else f"str({inner})"
-        return f"{'not ' if isinstance(operator, cst.NotIn) else ''}{text}.startswith({pair})"
+        both = f'("{left.raw_value}", "{left.raw_value.replace(cuda, npu, 1)}")'
+        return f"{'not ' if isinstance(operator, cst.NotIn) else ''}{text}.startswith({both})"
     elif isinstance(right, cst.Tuple | cst.List | cst.Set):  # device.type in ("cuda", "mps")
         elements = [new for element in right.elements for new in _accepted(element, writer, cuda, npu)]
         comparison = node.comparisons[0].with_changes(comparator=right.with_changes(elements=elements))
