@@ -88,9 +88,9 @@ class HandPorts:
             return False
         loads: list[ast.expr] = []
         for target in statement.targets:
-            if isinstance(target, ast.Name):
+            if isinstance(target, ast.Name) and _NAMES_CUDA.search(target.id):
                 loads += self._index.names.get(target.id, ())
-            elif isinstance(target, ast.Attribute):
+            elif isinstance(target, ast.Attribute) and _NAMES_CUDA.search(target.attr):
                 loads += self._index.attributes.get(target.attr, ())
         reads = [load for load in loads if isinstance(getattr(load, "ctx", None), ast.Load)]
         return any(self._branches.knows_npu(read) for read in reads)
