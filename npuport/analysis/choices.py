@@ -13,6 +13,7 @@ from npuport.analysis.vocabulary import TEXT_SINKS
 
 # What names CUDA and may be handed on: a device, Lightning's accelerator, a legacy tensor type.
 _CUDA_WORD = re.compile(r"cuda(:\d+)?|gpu|torch\.cuda\.\w+Tensor")
+_UNKNOWN_QUESTION = re.compile(r"\.cuda\.(is_available|device_count)$")
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count", "torch.cuda.is_initialized")
 
 
@@ -51,6 +52,20 @@ def unported_arms(module: Module) -> dict[ast.AST, str]:
     if found is None:
         found = module.memo["unported_arms"] = _find_unported(module)
     return found  # type: ignore[return-value]
+
+
+def unknown_question(module: Module, node: ast.AST) -> str:
+    """The test for CUDA around ``node`` that npuport cannot change, ``self.torch.cuda.is_available``; else ""."""
+    known = {reference.node for reference in _availability_tests(module)}
+    for test in _tests_around(module, node):
+        for asked in ast.walk(test):
+            if (
+                isinstance(asked, ast.Attribute)
+                and asked not in known
+                and _UNKNOWN_QUESTION.search(module.text_of(asked))
+            ):
+                return module.text_of(asked)
+    return ""
 
 
 def _find_unported(module: Module) -> dict[ast.AST, str]:

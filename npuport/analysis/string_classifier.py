@@ -292,6 +292,9 @@ class Classifier:
         owner = self._module.parent(statement)
         if isinstance(owner, ast.ClassDef) and any("Enum" in self._module.text_of(base) for base in owner.bases):
             return self._site(Role.MEMBER, True, f"member of the enumeration {owner.name}")
+        if isinstance(statement, ast.AnnAssign) and "Literal" in self._module.text_of(statement.annotation):
+            if names_other_device(statement.annotation):
+                return self._value(True, "default of an annotation that allows devices")
         for name in filter(None, map(target_name, targets_of(statement))):
             found = self._stored(name, f"assigned to {name}")
             if found:

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from npuport.analysis.choices import partners
+from npuport.analysis.choices import partners, unknown_question
 from npuport.analysis.device_strings import device_strings, saved_device_maps
 from npuport.analysis.module import Module
 from npuport.analysis.string_classifier import DeviceString, Role
@@ -84,7 +84,10 @@ class CudaDeviceString(Rule):
         if site.role is Role.QUESTION:
             message = f"compares a device with {text}, which an NPU never is{likely}"
             return Hit(site.node, message, self._asked(module, site), evidence=evidence, together=together)
-        named = None if _is_concatenated(text) else rewrite("Name the NPU", site.node, device_value)
+        asked = unknown_question(module, site.node)
+        reason = f"{asked} is asked before, and stays" if asked else ""
+        whole = not _is_concatenated(text)
+        named = rewrite("Name the NPU", site.node, device_value, unsafe_because=reason) if whole else None
         message = f"{text} names a CUDA device, an NPU machine has none{likely}"
         return Hit(site.node, message, named, evidence=evidence, together=together)
 

@@ -109,9 +109,15 @@ class Fp16Autocast(Rule):
         if cuda:
             fix = rewrite("Autocast for the NPU", call, device_type_replaced)
             yield Hit(call, "autocast for CUDA is off on an NPU" + (f"; {_ADVICE}" if half else ""), fix)
-        elif half and named_device(device) != "cpu":
+        elif half and named_device(device) != "cpu" and not _leaves_it_to_torch(module, call):
             explicit = "float16" if _dtype(call, 1) is not None else "float16 by default"
             yield Hit(call, f"autocast in {explicit}; {_ADVICE}")
+
+
+def _leaves_it_to_torch(module: Module, call: ast.Call) -> bool:
+    """Code on ``torch.accelerator`` that names no dtype either."""
+    asks = any(reference.dotted.startswith("torch.accelerator.") for reference in module.references)
+    return asks and _dtype(call, 1) is None
 
 
 def _imported_name(reference: Reference) -> bool:
