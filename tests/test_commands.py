@@ -155,6 +155,12 @@ def test_github_format_escapes_what_would_end_a_property(npuport: Command, tmp_p
     assert len(lines) == 2
 
 
+def test_marks_stand_below_the_place_behind_wide_characters(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"agent.py": "import torch\n名 = torch.zeros(1).cuda()\n"})
+    lines = npuport("check", "agent.py").out.splitlines()
+    assert lines[3:5] == ["2 | 名 = torch.zeros(1).cuda()", "  | " + " " * 5 + "^" * 21]
+
+
 def test_statistics_count_by_rule(npuport: Command, tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": SITE, "b.py": SITE, "c.py": CHOICE})
     run = npuport("check", "--statistics", "--select", "NPU101,NPU102")

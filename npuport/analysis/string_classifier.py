@@ -218,7 +218,7 @@ class Classifier:
             has_default = len(call.args) == 3 and key_is_device(call)
             return self._value(True, "default of a device attribute") if has_default else None
         if name in _OPTION_CALLS:
-            return self._option(call, "default")
+            return self._option(call, "choices" if isinstance(child, ast.List | ast.Tuple) else "default")
         if name in _DEFAULT_GETTERS:
             return self._value(True, "default of a device key") if key_is_device(call) else self._by_form("default")
         if name == "parametrize":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 
 import click
 
@@ -49,8 +50,16 @@ def _frame(report: Report, finding: Finding) -> list[str]:
     return [
         f"{' ' * gutter} |",
         f"{row} | {shown}",
-        f"{' ' * gutter} | {' ' * len(before)}{'^' * max(len(marked), 1)}",
+        f"{' ' * gutter} | {' ' * _columns(before)}{'^' * max(_columns(marked), 1)}",
     ]
+
+
+def _columns(text: str) -> int:
+    """How many columns a terminal gives a text: Chinese characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
 
 
 def _printable(text: str) -> str:
