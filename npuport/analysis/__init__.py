@@ -5,6 +5,7 @@
 - ``module``          one file with all of this, as rules see it
 - ``vocabulary``      the words of the field: device-like names, libraries that are not torch
 - ``device_evidence`` what speaks for a value being a device
+- ``device_roles``     what a device string is for: a value, a question, an accepted value
 - ``string_classifier`` whether a string such as ``"cuda:0"`` is a device, text, or something else
 - ``device_strings``  the device strings of a file
 - ``environment``     what is done with an environment variable

@@ -6,9 +6,9 @@ import ast
 import re
 
 from npuport.analysis.device_evidence import called_name
+from npuport.analysis.device_roles import Role
 from npuport.analysis.device_strings import device_strings
 from npuport.analysis.module import Module, Reference
-from npuport.analysis.string_classifier import Role
 from npuport.analysis.vocabulary import TEXT_SINKS
 
 # What names CUDA and may be handed on: a device, Lightning's accelerator, a legacy tensor type.

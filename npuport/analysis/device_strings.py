@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from npuport.analysis.device_roles import DeviceString, is_map_location
 from npuport.analysis.module import Module
-from npuport.analysis.string_classifier import Classifier, DeviceString, is_map_location
+from npuport.analysis.string_classifier import Classifier
 
 # "cuda", "cuda:1", and the forms that get their index later: "cuda:", "cuda:%d", "cuda:{}", "cuda:{rank}".
 _DEVICE = re.compile(r"cuda(:(\d+|%[ds]|\{[^{}]*\})?)?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -119,8 +119,8 @@ def job_from(options: dict[str, Any]) -> Job:
         raise UsageError("--stdin-filename goes with the path '-'")
     name = options["stdin_filename"] or Path("<stdin>")
     start = name if from_stdin else next((path for path in paths if path.exists()), Path())
-    keys = ("select", "extend_select", "ignore", "exclude", "extend_exclude", "style", "target_torch_npu", "fail_level")
-    settings = with_options(load_settings(start, options["config"]), **{key: options[key] for key in keys})
+    given = {field.name: options[field.name] for field in fields(Settings) if field.name in options}
+    settings = with_options(load_settings(start, options["config"]), **given)
     if options["exit_zero"]:
         settings = replace(settings, fail_level="never")
     if not is_release(settings.target_torch_npu):
@@ -140,16 +140,8 @@ def show(settings: Settings) -> str:
     import json
 
     lines = [f"# from {settings.file or 'the defaults'}", "[tool.npuport]"]
-    for key in (
-        "select",
-        "extend_select",
-        "ignore",
-        "exclude",
-        "extend_exclude",
-        "style",
-        "target_torch_npu",
-        "fail_level",
-    ):
+    keys = [field.name for field in fields(settings) if field.name not in ("per_file_ignores", "root", "file")]
+    for key in keys:
         value = getattr(settings, key)
         lines.append(f"{key.replace('_', '-')} = {json.dumps(list(value) if isinstance(value, tuple) else value)}")
     if settings.per_file_ignores:

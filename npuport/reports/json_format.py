@@ -10,22 +10,6 @@ import click
 from npuport.engine.finding import Finding
 from npuport.reports.report import Report
 
-KEYS = (
-    "cell",
-    "code",
-    "end_location",
-    "evidence",
-    "filename",
-    "fix",
-    "how_often",
-    "location",
-    "message",
-    "name",
-    "severity",
-    "topic",
-    "url",
-)
-
 
 def write(report: Report) -> None:
     """Print all findings as one list."""
@@ -39,4 +23,4 @@ def as_json(finding: Finding) -> dict[str, Any]:
     if finding.fix is not None:
         data["fix"]["applicability"] = finding.fix.applicability.value
     data["url"] = None
-    return {key: data[key] for key in KEYS}
+    return dict(sorted(data.items()))

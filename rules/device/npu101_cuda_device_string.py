@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 
 from npuport.analysis.choices import partners, unknown_question
+from npuport.analysis.device_roles import DeviceString, Role
 from npuport.analysis.device_strings import device_strings, saved_device_maps
 from npuport.analysis.module import Module
-from npuport.analysis.string_classifier import DeviceString, Role
 from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.questions import question

@@ -3,9 +3,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npuport.analysis.device_roles import Role
 from npuport.analysis.device_strings import device_strings
 from npuport.analysis.module import Module
-from npuport.analysis.string_classifier import Role
 from npuport.engine.fix import Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.precedence import as_conjunction
