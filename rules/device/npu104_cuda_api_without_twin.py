@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from npuport.analysis.cuda_api import Kind, cuda_uses
@@ -25,7 +26,7 @@ class CudaApiWithoutTwin(Rule):
     ------------
     Reports names below ``torch.cuda``, and a few elsewhere, for which the target release of torch_npu has no
     twin (``get_arch_list``, ``nvtx.range``, ``memory_usage``, ...) or one that answers differently
-    (``get_device_capability`` is None there).
+    (``get_device_capability`` is None there, and so are ``major`` and ``minor`` of a device's properties).
 
     Why on an NPU
     -------------
@@ -54,7 +55,7 @@ class CudaApiWithoutTwin(Rule):
     code = "NPU104"
     name = "cuda-api-without-twin"
     topic = "device"
-    triggers = Triggers(("cuda", "CUDA", "autocast_gpu_dtype"))
+    triggers = Triggers(("cuda", "CUDA", "autocast_gpu_dtype", "get_device_properties"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for use in cuda_uses(module):
@@ -75,3 +76,16 @@ class CudaApiWithoutTwin(Rule):
                 twin = twin_of(reference.dotted, module.target)
                 instead = f"; torch_npu has {twin.npu}" if twin and twin.npu else f"; {twin.note}" if twin else ""
                 yield Hit(reference.node, f"{reference.dotted} is about CUDA{instead}", severity=Severity.WARNING)
+        for name in ("major", "minor"):
+            for attribute in module.index.attributes.get(name, ()):
+                if _is_of_properties(module, attribute.value) and not module.knows_npu(attribute):
+                    yield Hit(attribute, f"{name} of a device's properties is None on an NPU")
+
+
+def _is_of_properties(module: Module, value: ast.expr) -> bool:
+    """Whether a value is what ``get_device_properties`` gives, directly or through a name."""
+    made = [value]
+    if isinstance(value, ast.Name):
+        made = [binding.value for binding in module.names.bindings(value.id, value) if binding.value is not None]
+    calls = (node.func for node in made if isinstance(node, ast.Call))
+    return any((module.resolve(function) or "").endswith(".get_device_properties") for function in calls)
