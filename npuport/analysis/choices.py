@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 
-from npuport.analysis.device_evidence import called_name
+from npuport.analysis.device_evidence import called_name, target_name
 from npuport.analysis.device_roles import Role
 from npuport.analysis.device_strings import device_strings
 from npuport.analysis.module import Module, Reference
-from npuport.analysis.vocabulary import TEXT_SINKS
+from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS, is_device_name, words_of
 
 # What names CUDA and may be handed on: a device, Lightning's accelerator, a legacy tensor type.
 _CUDA_WORD = re.compile(r"cuda(:\d+)?|gpu|torch\.cuda\.\w+Tensor")
@@ -84,13 +84,43 @@ def _find_unported(module: Module) -> dict[ast.AST, str]:
 
 
 def _is_value(module: Module, word: ast.expr) -> bool:
-    """Whether a word may decide about a device: no key, no text for people, no side of a comparison."""
-    parent = module.parent(word)
-    if isinstance(parent, ast.Dict):
-        return word in parent.values
+    """Whether a word may decide about a device: no key, no text for people, no side of a comparison.
+
+    "gpu" is many things; it counts under a name that speaks of devices, as in ``accelerator="gpu"``.
+    """
+    child: ast.AST = word
+    parent = module.parent(child)
+    while isinstance(parent, _PASSES_ON):
+        child, parent = parent, module.parent(parent)
+    if isinstance(parent, ast.Dict) and child in parent.keys:
+        return False
+    name = _receiver(module, parent, child)
+    is_text = name in TEXT_SINKS or not TEXT_KEYWORDS.isdisjoint(words_of(name)[-1:]) or name in TEXT_KEYWORDS
+    if isinstance(word, ast.Constant) and word.value == "gpu":
+        return name == "accelerator" or is_device_name(name)
+    return not is_text and not isinstance(parent, _NO_VALUE)
+
+
+def _receiver(module: Module, parent: ast.AST | None, child: ast.AST) -> str:
+    """The name under which a value is handed on: a keyword, a target, a key, a function's name."""
+    if isinstance(parent, ast.keyword):
+        call = module.parent(parent)
+        function = called_name(call) if isinstance(call, ast.Call) else ""
+        return function if function in TEXT_SINKS else parent.arg or ""
     if isinstance(parent, ast.Call):
-        return called_name(parent) not in TEXT_SINKS
-    return not isinstance(parent, ast.Subscript | ast.Compare | ast.JoinedStr | ast.Expr)
+        return called_name(parent)
+    if isinstance(parent, ast.Assign):
+        return target_name(parent.targets[0]) or ""
+    if isinstance(parent, ast.Dict):
+        key = parent.keys[parent.values.index(child)] if child in parent.values else None
+        return str(key.value) if isinstance(key, ast.Constant) else ""
+    return ""
+
+
+# A value passes through these to what takes it.
+_PASSES_ON = (ast.IfExp, ast.BoolOp, ast.List, ast.Tuple, ast.Set, ast.Starred)
+# What takes a value and makes no device of it.
+_NO_VALUE = (ast.Subscript, ast.Compare, ast.FormattedValue, ast.JoinedStr, ast.Expr, ast.BinOp)
 
 
 def _asked_before(module: Module, node: ast.AST, tests_by_flag: dict[str, list[ast.AST]]) -> list[ast.AST]:
