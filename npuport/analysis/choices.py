@@ -90,7 +90,9 @@ def _is_value(module: Module, word: ast.expr) -> bool:
     """
     child: ast.AST = word
     parent = module.parent(child)
+    listed = False
     while isinstance(parent, _PASSES_ON):
+        listed = listed or isinstance(parent, ast.List | ast.Tuple | ast.Set)
         child, parent = parent, module.parent(parent)
     if isinstance(parent, ast.Dict) and child in parent.keys:
         return False
@@ -98,7 +100,8 @@ def _is_value(module: Module, word: ast.expr) -> bool:
     is_text = name in TEXT_SINKS or not TEXT_KEYWORDS.isdisjoint(words_of(name)[-1:]) or name in TEXT_KEYWORDS
     if isinstance(word, ast.Constant) and word.value == "gpu":
         return name == "accelerator" or is_device_name(name)
-    return not is_text and not isinstance(parent, _NO_VALUE)
+    joins_text = isinstance(parent, ast.BinOp) and not listed  # lists are joined by + too
+    return not is_text and not joins_text and not isinstance(parent, _NO_VALUE)
 
 
 def _receiver(module: Module, parent: ast.AST | None, child: ast.AST) -> str:
@@ -120,7 +123,7 @@ def _receiver(module: Module, parent: ast.AST | None, child: ast.AST) -> str:
 # A value passes through these to what takes it.
 _PASSES_ON = (ast.IfExp, ast.BoolOp, ast.List, ast.Tuple, ast.Set, ast.Starred)
 # What takes a value and makes no device of it.
-_NO_VALUE = (ast.Subscript, ast.Compare, ast.FormattedValue, ast.JoinedStr, ast.Expr, ast.BinOp)
+_NO_VALUE = (ast.Subscript, ast.Compare, ast.FormattedValue, ast.JoinedStr, ast.Expr)
 
 
 def _asked_before(module: Module, node: ast.AST, tests_by_flag: dict[str, list[ast.AST]]) -> list[ast.AST]:
