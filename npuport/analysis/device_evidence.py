@@ -159,6 +159,20 @@ def class_of(module: Module, value: ast.expr) -> ast.ClassDef | None:
     return classes.pop() if len(classes) == 1 else None
 
 
+def has_method(module: Module, value: ast.expr, name: str) -> bool:
+    """Whether a value is an instance of a class of this file that has such a method itself."""
+    owner = class_of(module, value)
+    return owner is not None and any(isinstance(f, ast.FunctionDef) and f.name == name for f in owner.body)
+
+
+def makers_of(module: Module, value: ast.expr) -> list[str]:
+    """The dotted names of the calls that make a value, in its place or where its name is bound."""
+    made: list[ast.expr | None] = [value]
+    if isinstance(value, ast.Name):
+        made = [binding.value for binding in module.names.bindings(value.id, value)]
+    return [module.resolve(node.func) or "" for node in made if isinstance(node, ast.Call)]
+
+
 def _callee(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:
     """The function of this file that a call runs, and how many parameters are bound before its arguments."""
     if isinstance(call.func, ast.Name):

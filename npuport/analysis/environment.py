@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from npuport.analysis.device_evidence import called_name
 from npuport.analysis.module import Module
 from npuport.analysis.walk import block_of
 
@@ -39,7 +40,7 @@ def use_of(module: Module, node: ast.Constant) -> VariableUse | None:
     if isinstance(parent, ast.Subscript) and parent.slice is node:
         return _subscript(module, parent)
     if isinstance(parent, ast.Call) and node in parent.args:
-        name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        name = called_name(parent)
         if name in _SETTERS and len(parent.args) == 2:
             return VariableUse(Use.CALLED, parent.args[1])
         return VariableUse(Use.READ) if name in _GETTERS else None

@@ -13,7 +13,7 @@ from typing import TypeVar
 from npuport.analysis.branches import Branches
 from npuport.analysis.hand_ports import HandPorts
 from npuport.analysis.names import Names
-from npuport.analysis.vocabulary import FOREIGN_LIBRARIES, TORCH_LIBRARIES, library_of
+from npuport.analysis.vocabulary import FOREIGN_LIBRARIES, GPU_LIBRARIES, TORCH_LIBRARIES, library_of
 from npuport.analysis.walk import FUNCTIONS, Binding, SyntaxIndex, index_syntax
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
@@ -165,7 +165,7 @@ class Module:
         """
         if not TORCH_LIBRARIES.isdisjoint(self.libraries):
             return True
-        return self.project.used_by_torch and FOREIGN_LIBRARIES.isdisjoint(self.libraries - {"numpy", "pandas", "cv2"})
+        return self.project.used_by_torch and GPU_LIBRARIES.isdisjoint(self.libraries)
 
     def is_foreign(self, node: ast.AST) -> bool:
         """Whether ``node`` is known to belong to a library with GPU names of its own (cupy, jax, numba, ...).

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npuport.analysis.module import ProjectFacts
-from npuport.analysis.vocabulary import FOREIGN_LIBRARIES
+from npuport.analysis.vocabulary import GPU_LIBRARIES
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\r\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -22,8 +22,7 @@ _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(\([^)]*\))?[ \t]*:", re.MULTILINE
 _TORCH_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
 
 
-# NumPy and its kin say nothing of GPUs, and stand in the list for other reasons.
-_NAMES = "|".join(sorted(FOREIGN_LIBRARIES - {"numpy", "pandas", "cv2"})).encode()
+_NAMES = "|".join(sorted(GPU_LIBRARIES)).encode()
 _FOREIGN_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:" + _NAMES + rb")\b", re.MULTILINE)
 
 

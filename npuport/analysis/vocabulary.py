@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-# Libraries with GPU names of their own. A "cuda" that is handed to one of these is not torch's.
-FOREIGN_LIBRARIES = frozenset({
+# Libraries with GPU names of their own.
+GPU_LIBRARIES = frozenset({
     "jax", "jaxlib", "flax", "haiku", "optax", "brax", "chex", "tensorflow", "tf_agents", "keras", "cupy", "cupyx",
     "numba", "warp", "pycuda", "mxnet", "paddle", "theano", "taichi", "onnxruntime", "tensorrt", "cudf", "cuml",
-    "pynvml", "GPUtil", "py3nvml", "nvidia_smi", "numpy", "pandas", "cv2",
+    "pynvml", "GPUtil", "py3nvml", "nvidia_smi",
 })  # fmt: skip
+# A "cuda" that is handed to one of these is not torch's; that a file imports NumPy and its kin says nothing of GPUs.
+FOREIGN_LIBRARIES = GPU_LIBRARIES | {"numpy", "pandas", "cv2"}
 
 # Libraries built on torch: a device handed to one of these is a torch device.
 TORCH_LIBRARIES = frozenset({

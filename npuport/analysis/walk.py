@@ -84,6 +84,13 @@ def block_of(statement: ast.stmt, parents: dict[ast.AST, ast.AST]) -> list[ast.s
     return next((block for block in blocks if isinstance(block, list) and statement in block), [])
 
 
+def modules_of(statement: ast.Import | ast.ImportFrom) -> list[str]:
+    """The dotted names of the modules that an import reads; none for a relative import."""
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    return [statement.module or ""] if statement.level == 0 else []
+
+
 def index_syntax(tree: ast.Module) -> SyntaxIndex:
     """Walk ``tree`` once, scope after scope."""
     index = SyntaxIndex()

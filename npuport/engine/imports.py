@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable
 
 from npuport.analysis.module import Module
-from npuport.analysis.walk import Binding
+from npuport.analysis.vocabulary import library_of
+from npuport.analysis.walk import Binding, modules_of
 from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit
 from npuport.engine.writer import Need, free_name, helper_definition, local_name, type_checking_only
@@ -176,9 +177,7 @@ def _torch_imports(module: Module) -> tuple[ast.stmt | None, list[ast.stmt]]:
 
 
 def _imports_torch(node: ast.Import | ast.ImportFrom) -> bool:
-    if isinstance(node, ast.Import):
-        return any(alias.name.partition(".")[0] == "torch" for alias in node.names)
-    return node.level == 0 and (node.module or "").partition(".")[0] == "torch"
+    return any(library_of(name) == "torch" for name in modules_of(node))
 
 
 def _helper_anchor(module: Module, first_use: int) -> ast.stmt | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from npuport.analysis.device_evidence import class_of
+from npuport.analysis.device_evidence import class_of, has_method, makers_of
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import is_index_name
 from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
@@ -74,8 +74,7 @@ class CudaMethod(Rule):
         dotted = module.resolve(attribute)
         if dotted or module.is_foreign(attribute) or module.knows_npu(attribute):
             return False
-        owner = class_of(module, attribute.value)
-        return owner is None or not any(isinstance(f, ast.FunctionDef) and f.name == "cuda" for f in owner.body)
+        return not has_method(module, attribute.value, "cuda")
 
     def _is_question(self, module: Module, attribute: ast.Attribute) -> bool:
         owner = class_of(module, attribute.value)
@@ -209,13 +208,9 @@ def _first_parameter(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lamb
 
 def _is_of_other_library(module: Module, receiver: ast.expr) -> bool:
     """Whether the receiver has ``cuda()`` and ``to()`` but no ``npu()``: read in the sources of these libraries."""
-    made = [receiver]
-    if isinstance(receiver, ast.Name):
-        if receiver.id in ("td", "tensordict"):
-            return True
-        made = [binding.value for binding in module.names.bindings(receiver.id, receiver) if binding.value is not None]
-    calls = (node.func for node in made if isinstance(node, ast.Call))
-    return any((module.resolve(function) or "").startswith(_WITHOUT_NPU) for function in calls)
+    if isinstance(receiver, ast.Name) and receiver.id in ("td", "tensordict"):
+        return True
+    return any(maker.startswith(_WITHOUT_NPU) for maker in makers_of(module, receiver))
 
 
 def _map_location(module: Module, call: ast.Call) -> ast.Lambda | None:

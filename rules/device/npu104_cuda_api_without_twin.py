@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.cuda_api import Kind, cuda_uses
+from npuport.analysis.device_evidence import makers_of
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -84,8 +85,4 @@ class CudaApiWithoutTwin(Rule):
 
 def _is_of_properties(module: Module, value: ast.expr) -> bool:
     """Whether a value is what ``get_device_properties`` gives, directly or through a name."""
-    made = [value]
-    if isinstance(value, ast.Name):
-        made = [binding.value for binding in module.names.bindings(value.id, value) if binding.value is not None]
-    calls = (node.func for node in made if isinstance(node, ast.Call))
-    return any((module.resolve(function) or "").endswith(".get_device_properties") for function in calls)
+    return any(maker.endswith(".get_device_properties") for maker in makers_of(module, value))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npuport.analysis.device_evidence import strings_in
 from npuport.analysis.device_roles import Role
 from npuport.analysis.device_strings import device_strings
 from npuport.analysis.module import Module
@@ -87,7 +88,7 @@ class HalfPortedChoice(Rule):
 
 
 def _names_npu_device(node: ast.AST) -> bool:
-    texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    texts = strings_in(node)
     return any(text == "npu" or text.startswith("npu:") for text in texts) and not any(
         text.startswith("cuda") for text in texts
     )

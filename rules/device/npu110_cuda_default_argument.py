@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.cuda_api import Kind, cuda_uses
+from npuport.analysis.device_evidence import called_name, parameter_of_default
 from npuport.analysis.module import Module
 from npuport.engine.fix import Fix, Insertion, Rewrite
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -68,7 +69,7 @@ class CudaDefaultArgument(Rule):
         function = module.parent(arguments) if arguments is not None else None
         if not isinstance(arguments, ast.arguments) or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             return None
-        parameter = _parameter(arguments, call)
+        parameter = parameter_of_default(arguments, call)
         body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
         if not body:
             return None
@@ -80,17 +81,11 @@ class CudaDefaultArgument(Rule):
         return Fix("Look it up in the body", (Rewrite(call, lambda node, writer: "None"), lookup), unsafe)
 
 
-def _parameter(arguments: ast.arguments, default: ast.expr) -> str:
-    positional = [*arguments.posonlyargs, *arguments.args]
-    pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-    return next(parameter.arg for parameter, value in pairs if value is default)
-
-
 def _passes_none(module: Module, name: str) -> bool:
     for call in module.index.calls:
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
         values = [*call.args, *(keyword.value for keyword in call.keywords)]
-        if called == name and any(isinstance(value, ast.Constant) and value.value is None for value in values):
+        if called_name(call) == name and any(
+            isinstance(value, ast.Constant) and value.value is None for value in values
+        ):
             return True
     return False

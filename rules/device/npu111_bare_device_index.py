@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.choices import AVAILABILITY
 from npuport.analysis.cuda_api import Kind, cuda_uses
-from npuport.analysis.device_evidence import class_of
+from npuport.analysis.device_evidence import has_method
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import rewrite
@@ -91,7 +91,11 @@ class BareDeviceIndex(Rule):
                 and len(call.args) == 1
                 and _is_number(call.args[0])
             ):
-                if module.uses_torch and not module.is_foreign(attribute) and not _own_method(module, attribute):
+                if (
+                    module.uses_torch
+                    and not module.is_foreign(attribute)
+                    and not has_method(module, attribute.value, "to")
+                ):
                     yield call.args[0]
         for reference in module.references:
             call = module.parent(reference.node)
@@ -121,12 +125,6 @@ class BareDeviceIndex(Rule):
             and "cuda" in module.text_of(choice.test)
             and not module.knows_npu(choice.body)
         )
-
-
-def _own_method(module: Module, attribute: ast.Attribute) -> bool:
-    """Whether ``to`` is a method of a class of this file."""
-    owner = class_of(module, attribute.value)
-    return owner is not None and any(isinstance(f, ast.FunctionDef) and f.name == "to" for f in owner.body)
 
 
 def _is_number(node: ast.AST) -> bool:

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.module import Module
+from npuport.analysis.vocabulary import library_of
+from npuport.analysis.walk import modules_of
 from npuport.engine.finding import Severity
 from npuport.engine.rule import Hit, Rule, Triggers
 
@@ -66,11 +68,7 @@ class CudaOnlyPackage(Rule):
         if not module.uses_torch:
             return
         for statement in module.index.imports:
-            if isinstance(statement, ast.ImportFrom):
-                packages = [(statement.module or "").partition(".")[0]] if statement.level == 0 else []
-            else:
-                packages = [alias.name.partition(".")[0] for alias in statement.names]
-            for package in packages:
+            for package in map(library_of, modules_of(statement)):
                 if package in _PACKAGES and not _optional(module, statement):
                     yield Hit(statement, f"{package} exists for CUDA only; instead: {_PACKAGES[package]}")
 

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from npuport.analysis.device_evidence import target_name, targets_of
+from npuport.analysis.device_evidence import called_name, target_name, targets_of
 from npuport.analysis.module import Module, Reference
 from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS, words_of
 from npuport.engine.fix import Fix, NotFixable, rewrite
@@ -168,7 +168,7 @@ def _is_text(module: Module, node: ast.Constant) -> bool:
     if isinstance(parent, ast.Dict):
         return node in parent.keys
     if isinstance(parent, ast.Call):
-        name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
+        name = called_name(parent)
         return name in TEXT_SINKS or name.endswith(("Error", "Warning"))
     return False
 

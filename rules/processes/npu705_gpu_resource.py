@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 
 from npuport.analysis.module import Module
+from npuport.analysis.vocabulary import library_of
+from npuport.analysis.walk import modules_of
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, NotFixable, rewrite
 from npuport.engine.lazy_libcst import cst
@@ -114,12 +116,8 @@ class GpuResource(Rule):
 
     def _nvidia(self, module: Module) -> Iterator[Hit]:
         for statement in module.index.imports:
-            if isinstance(statement, ast.ImportFrom):
-                names = [statement.module or ""] if statement.level == 0 else []
-            else:
-                names = [alias.name for alias in statement.names]
-            for name in names:
-                if name.partition(".")[0] in _NVIDIA_PACKAGES:
+            for name in modules_of(statement):
+                if library_of(name) in _NVIDIA_PACKAGES:
                     yield Hit(
                         statement,
                         f"{name} asks NVIDIA's driver; torch.npu.mem_get_info() and npu-smi tell of an NPU",

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.cuda_api import CudaUse, Kind, cuda_uses
+from npuport.analysis.device_evidence import strings_in
 from npuport.analysis.module import Module
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.lazy_libcst import cst
@@ -92,9 +93,7 @@ def _forks_cuda(call: ast.Call) -> bool:
 
 
 def _has_key(module: Module, node: ast.AST) -> bool:
-    statement = module.statement(node)
-    texts = [n.value for n in ast.walk(statement) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return any("cuda" in text for text in texts)
+    return any("cuda" in text for text in strings_in(module.statement(node)))
 
 
 def _device_type(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
