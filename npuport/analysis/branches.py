@@ -213,7 +213,7 @@ class Branches:
         return f"it guards {found}, which only CUDA has" if found else ""
 
     def _only_cuda_has(self, node: ast.AST) -> str:
-        pattern = _CUDA_ONLY if isinstance(node, ast.stmt) or not isinstance(node, ast.Name) else _CUDA_ONLY_FLAG
+        pattern = _CUDA_ONLY_FLAG if isinstance(node, ast.Name) else _CUDA_ONLY
         found = pattern.search(self.text_of(node))
         return found.group().strip(".(") if found else ""
 

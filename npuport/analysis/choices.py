@@ -97,7 +97,7 @@ def _is_value(module: Module, word: ast.expr) -> bool:
     if isinstance(parent, ast.Dict) and child in parent.keys:
         return False
     name = _receiver(module, parent, child)
-    is_text = name in TEXT_SINKS or not TEXT_KEYWORDS.isdisjoint(words_of(name)[-1:]) or name in TEXT_KEYWORDS
+    is_text = name in TEXT_SINKS or name in TEXT_KEYWORDS or not TEXT_KEYWORDS.isdisjoint(words_of(name)[-1:])
     if isinstance(word, ast.Constant) and word.value == "gpu":
         return name == "accelerator" or is_device_name(name)
     joins_text = isinstance(parent, ast.BinOp) and not listed  # lists are joined by + too
@@ -159,7 +159,11 @@ def _join_conditions(module: Module, groups: dict[ast.AST, set[ast.AST]]) -> Non
 
 
 def _availability_tests(module: Module) -> list[Reference]:
-    return [reference for reference in module.references if reference.dotted in AVAILABILITY]
+    found = module.memo.get("availability_tests")
+    if found is None:
+        tests = [reference for reference in module.references if reference.dotted in AVAILABILITY]
+        found = module.memo["availability_tests"] = tests
+    return found  # type: ignore[return-value]
 
 
 def _flags(module: Module) -> dict[str, list[ast.AST]]:

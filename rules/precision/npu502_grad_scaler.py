@@ -7,7 +7,7 @@ from npuport.analysis.device_strings import named_device
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
-from npuport.engine.rewriting.amp import device_added, device_replaced, renamed_call, scaler_arguments
+from npuport.engine.rewriting.amp import device_replaced, renamed_call, scaler_arguments
 from npuport.engine.rewriting.imports import import_fix
 from npuport.engine.rule import Hit, Rule, Triggers
 
@@ -82,5 +82,5 @@ def _of_generic(call: ast.Call) -> Fix | None:
     if device is None:
         if any(k.arg is None for k in call.keywords):
             return None
-        return rewrite("Scale for the NPU", call, device_added)
+        return rewrite("Scale for the NPU", call, scaler_arguments)
     return rewrite("Scale for the NPU", call, device_replaced) if named_device(device) == "cuda" else None

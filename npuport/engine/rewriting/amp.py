@@ -63,11 +63,6 @@ def device_replaced(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
     return _first_or_keyword(node, writer, "device")
 
 
-def device_added(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
-    """``torch.amp.GradScaler()`` means CUDA: name the NPU."""
-    return scaler_arguments(node, writer)
-
-
 def _first_or_keyword(node: cst.CSTNode, writer: Writer, keyword: str) -> cst.CSTNode:
     assert isinstance(node, cst.Call)
     value = writer.expression(writer.device_type())
