@@ -1,0 +1,6 @@
+"""What calls of libraries give: torch, NumPy, gymnasium, Python's own containers and functions.
+
+Each module holds tables of facts and the few functions that read them; none knows the program that is analysed.
+A function here gets the evaluation that runs (for origins and events) and a call with its evaluated arguments,
+and gives the value of the call: ``UNKNOWN`` where nothing is known of the result.
+"""
