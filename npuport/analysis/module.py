@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from npuport.analysis.branches import Branches
 from npuport.analysis.hand_ports import HandPorts
@@ -17,6 +17,9 @@ from npuport.analysis.vocabulary import FOREIGN_LIBRARIES, GPU_LIBRARIES, TORCH_
 from npuport.analysis.walk import FUNCTIONS, Binding, SyntaxIndex, index_syntax
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
+
+if TYPE_CHECKING:
+    from npuport.analysis.flow.program import FileFlow
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -85,6 +88,22 @@ class Module:
     def branches(self) -> Branches:
         """Answers about choices between devices."""
         return Branches(self.source, self.index)
+
+    @property
+    def key(self) -> str:
+        """The file's key in its program."""
+        return str(self.source.path)
+
+    @cached_property
+    def flow(self) -> FileFlow:
+        """What flows through the file; one that was not attached to a program is a program by itself."""
+        from npuport.analysis.flow.program import ProgramFlow
+
+        return ProgramFlow({self.key: self.tree}, {self.key: self.source.text}).file(self.key)
+
+    def attach(self, flow: FileFlow) -> None:
+        """Make the file part of a program."""
+        self.__dict__["flow"] = flow
 
     def resolve(self, node: ast.AST | None) -> str | None:
         """The dotted name that ``node`` stands for, or None."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
+from npuport.engine.checking import Checker
 from npuport.engine.finding import Finding, Severity
 from npuport.engine.ignores import suppress_findings
 from npuport.engine.program import FileTask, Program, check_bytes
@@ -28,9 +30,17 @@ from npuport.sources.errors import UsageError
     help="How findings are printed.",
 )
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@click.option("--explain-frequency", metavar="FILE:LINE", help="Say how often a line runs, and why; report nothing.")
 @click.option("--add-ignores", is_flag=True, help="Write a suppressing comment on every line with a finding.")
 @click.option("--reason", default="", metavar="TEXT", help="The reason that --add-ignores writes into the comments.")
-def command(output_format: str, statistics: bool, add_ignores: bool, reason: str, **options: Any) -> int:
+def command(
+    output_format: str,
+    statistics: bool,
+    explain_frequency: str | None,
+    add_ignores: bool,
+    reason: str,
+    **options: Any,
+) -> int:
     """Report what will break or be wrong on an NPU.
 
     PATHS are files, folders or '-' for standard input; the current folder where none is given. Exit status:
@@ -52,6 +62,8 @@ def command(output_format: str, statistics: bool, add_ignores: bool, reason: str
         texts = {str(job.stdin_filename): data}
         return _finish(job, Report(findings, 1, texts, statistics=statistics, quiet=options["quiet"]), output_format)
     files = job.files()
+    if explain_frequency is not None:
+        return _explain(job, checker, files, explain_frequency)
     warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
         program = Program(files, job.settings, checker, use_cache=not options["no_cache"], named=job.paths)
@@ -59,6 +71,26 @@ def command(output_format: str, statistics: bool, add_ignores: bool, reason: str
     if add_ignores:
         return _add_ignores(findings, reason, quiet=options["quiet"])
     return _finish(job, Report(findings, len(files), {}, statistics=statistics, quiet=options["quiet"]), output_format)
+
+
+def _explain(job: Job, checker: Checker, files: list[Path], place: str) -> int:
+    """Print how often a line runs: the loops and calls around it, from the outside in."""
+    name, _, number = place.rpartition(":")
+    if not name or not number.isdecimal():
+        raise UsageError(f"--explain-frequency wants FILE:LINE, not {place!r}")
+    path = Path(name)
+    if not path.is_file():
+        raise UsageError(f"{name}: no such file")
+    known = next((file for file in files if file.resolve() == path.resolve()), None)
+    program = Program(files if known else [*files, path], job.settings, checker, use_cache=False)
+    found = program.whole.explain(str(known or path), int(number))
+    if found is None:
+        raise UsageError(f"{place}: no statement begins on this line")
+    level, reasons = found
+    click.echo(f"{place} runs {level.phrase}")
+    for reason in reasons:
+        click.echo(f"  {reason.file}:{reason.line}: {reason.text}")
+    return 0
 
 
 def _finish(job: Job, report: Report, output_format: str) -> int:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from npuport.analysis.module import Module, ProjectFacts
 from npuport.engine.finding import Applicability, Finding, Location, ProposedFix, Severity, TextEdit
@@ -17,6 +18,9 @@ from npuport.engine.rule import Hit, Rule
 from npuport.engine.suppressions import Suppression, find_suppressions, means, removal
 from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.text import SourceText
+
+if TYPE_CHECKING:
+    from npuport.engine.whole_program import WholeProgram
 
 SYNTAX_ERROR = "NPU000"
 UNUSED_SUPPRESSION = "NPU001"
@@ -50,6 +54,15 @@ class Checker:
         """The rules that can have something to say about a file of these bytes."""
         return self._gate.rules_for(data) if self.gate else self.rules
 
+    @cached_property
+    def uses_flow(self) -> bool:
+        """Whether a reported rule asks what flows through the program."""
+        return self.asks_flow(self.rules)
+
+    def asks_flow(self, rules: Sequence[Rule] | None) -> bool:
+        """Whether a reported one among some rules does."""
+        return any(rule.uses_flow and rule.code in self.reported for rule in rules or ())
+
     def is_of_interest(self, data: bytes) -> bool:
         """Whether a broken file of these bytes is worth a finding: some rule would have looked into it."""
         return bool(self._gate.rules_for(data))
@@ -76,6 +89,7 @@ def check_source(
     project: ProjectFacts,
     ignored: frozenset[str] = frozenset(),
     rules: Sequence[Rule] | None = None,
+    whole: WholeProgram | None = None,
 ) -> Checked:
     """Check one decoded file.
 
@@ -85,15 +99,33 @@ def check_source(
         project: facts of the files around it.
         ignored: codes that ``per-file-ignores`` takes away here.
         rules: what the gate left for this file, where that is known.
+        whole: the program that the file is part of; without it, it is one by itself.
     """
     if rules is None:
         rules = checker.rules_for(source.text.encode("utf-8", "surrogatepass"))
     try:
-        module = Module(source, checker.target, project)
+        module = whole.module(source, project) if whole is not None else Module(source, checker.target, project)
     except UnreadableSource as error:
         return Checked(unreadable(checker, str(source.path), error))
+    return check_module(checker, module, rules, ignored)
+
+
+def check_module(
+    checker: Checker, module: Module, rules: Sequence[Rule], ignored: frozenset[str] = frozenset()
+) -> Checked:
+    """Check one parsed file.
+
+    Args:
+        checker: rules and options.
+        module: the file; attached to its program where rules ask for values.
+        rules: the rules to run.
+        ignored: codes that ``per-file-ignores`` takes away here.
+    """
+    source = module.source
     reported = checker.reported - ignored
-    hits = [(rule, hit) for rule in rules for hit in _hits(rule, module)]
+    # A flow rule that is not reported need not run: its fixes have no halves in other rules.
+    running = [rule for rule in rules if not rule.uses_flow or rule.code in reported]
+    hits = [(rule, hit) for rule in running for hit in _hits(rule, module)]
     # A choice has two halves: both change or neither, also when only one of the rules is selected.
     fixes = _joined_fixes([hit for _, hit in hits])
     pairs = [
@@ -158,6 +190,7 @@ def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
         severity=hit.severity or rule.severity,
         topic=rule.topic,
         fix=proposed,
+        how_often=hit.how_often,
         evidence=hit.evidence,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from npuport.analysis.module import Module, ProjectFacts
 from npuport.engine.checking import UNUSED_SUPPRESSION, Checked, Checker, check_source, with_imports
@@ -11,6 +12,9 @@ from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit, Rendered, apply
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
+
+if TYPE_CHECKING:
+    from npuport.engine.whole_program import WholeProgram
 
 MAX_PASSES = 10
 
@@ -33,7 +37,13 @@ class Fixed:
 
 
 def fix_source(
-    checker: Checker, source: SourceText, project: ProjectFacts, *, unsafe: bool, ignored: frozenset[str] = frozenset()
+    checker: Checker,
+    source: SourceText,
+    project: ProjectFacts,
+    *,
+    unsafe: bool,
+    ignored: frozenset[str] = frozenset(),
+    whole: WholeProgram | None = None,
 ) -> Fixed:
     """Apply all fixes to one file.
 
@@ -43,11 +53,12 @@ def fix_source(
         project: facts of the files around it.
         unsafe: apply unsafe fixes too.
         ignored: codes that are not reported, hence not fixed, in this file.
+        whole: the program that the file is part of.
     """
     ported: list[Finding] = []
     current = source
     seen = {source.text}
-    checked = check_source(checker, current, project, ignored)
+    checked = check_source(checker, current, project, ignored, whole=whole)
     first = checked
     for _ in range(MAX_PASSES):
         if checked.module is None:
@@ -62,7 +73,7 @@ def fix_source(
         seen.add(text)
         ported += taken
         current = replace(source, text=text)
-        checked = check_source(checker, current, project, ignored)
+        checked = check_source(checker, current, project, ignored, whole=whole)
     else:
         return Fixed(source.text, [], first.findings, f"its fixes do not settle after {MAX_PASSES} passes")
     return Fixed(current.text, ported, checked.findings)

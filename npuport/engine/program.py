@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from npuport.sources.text import SourceText, decode, read_bytes
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+    from npuport.engine.whole_program import WholeProgram
 
 # Starting a second process costs about as much as checking half a megabyte; see benchmarks/check_speed.py.
 POOL_THRESHOLD = 2_000_000
@@ -199,9 +202,25 @@ class Program:
                 waiting.append(file)
             else:
                 yield file, []
-        pooled = len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks))
-        results = _check_in_pool(self.checker, tasks) if pooled else (check_bytes(self.checker, task) for task in tasks)
+        if any(self.checker.asks_flow(task.rules) for task in tasks):
+            results = (check_bytes(self.checker, task, self.whole) for task in tasks)
+        elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks)):
+            results = _check_in_pool(self.checker, tasks)
+        else:
+            results = (check_bytes(self.checker, task) for task in tasks)
         yield from zip(waiting, results, strict=True)
+
+    @cached_property
+    def whole(self) -> WholeProgram:
+        """All files as one program, for rules that ask what flows through it."""
+        from npuport.engine.whole_program import WholeProgram
+
+        return WholeProgram(self.checker.target, self._sources())
+
+    def _sources(self) -> Iterator[tuple[SourceText, ProjectFacts]]:
+        for file in self.files:
+            with suppress(UnreadableSource):
+                yield self.source(file), self.facts_of(file.path)
 
 
 def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:
@@ -215,14 +234,14 @@ def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Fin
             raise
 
 
-def check_bytes(checker: Checker, task: FileTask) -> list[Finding]:
+def check_bytes(checker: Checker, task: FileTask, whole: WholeProgram | None = None) -> list[Finding]:
     """The findings of one file's bytes.
 
     A file that is broken and of no interest to any rule is reported only where it was named itself.
     """
     try:
         source = decode(task.path, task.data)
-        checked = check_source(checker, source, task.project, task.ignored, task.rules)
+        checked = check_source(checker, source, task.project, task.ignored, task.rules, whole)
     except UnreadableSource as error:
         checked = Checked(unreadable(checker, str(task.path), error))
     if checked.module is None and not task.named and not checker.is_of_interest(task.data):
@@ -256,6 +275,8 @@ class PerFileIgnores:
             return frozenset()
         if self._specs is None:
             from pathspec import GitIgnoreSpec
+
+    from npuport.engine.whole_program import WholeProgram
 
             self._specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in self._codes]
         relative = os.path.relpath(path, self._root).replace(os.sep, "/")

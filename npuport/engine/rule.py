@@ -50,6 +50,7 @@ class Hit:
         fix: what would mend it.
         severity: overrides the rule's own.
         evidence: how the analysis came to it.
+        how_often: how often the place runs, where the rule asked: ``once`` ... ``transition``.
         together: nodes of other hits that must change in the same edit (the halves of a choice).
     """
 
@@ -58,6 +59,7 @@ class Hit:
     fix: Fix | None = None
     severity: Severity | None = None
     evidence: tuple[str, ...] = ()
+    how_often: str | None = None
     together: tuple[ast.AST, ...] = ()
 
 
@@ -72,6 +74,7 @@ class Rule:
         triggers: derived from nothing, asked by the bytes gate.
         since: first torch_npu release line for which the rule holds.
         until: torch_npu release line from which it does not hold any more.
+        uses_flow: it asks ``module.flow``, for which the whole program must be evaluated.
     """
 
     code: ClassVar[str]
@@ -81,6 +84,7 @@ class Rule:
     triggers: ClassVar[Triggers]
     since: ClassVar[str | None] = None
     until: ClassVar[str | None] = None
+    uses_flow: ClassVar[bool] = False
 
     def check(self, module: Module) -> Iterable[Hit]:
         """Yield what is wrong in ``module``."""

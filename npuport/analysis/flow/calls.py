@@ -1,0 +1,331 @@
+"""Calls: of functions, methods and classes of the program, of libraries, and of what nobody knows."""
+
+from __future__ import annotations
+
+import ast
+
+from npuport.analysis.flow.attributes import attribute
+from npuport.analysis.flow.declarations import Function
+from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
+from npuport.analysis.flow.evaluation import Evaluation
+from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object
+from npuport.analysis.flow.library.environments import step_result
+from npuport.analysis.flow.library.python_functions import make_namedtuple
+from npuport.analysis.flow.library.tensor_methods import method_proves_tensor, moved_unknown, weak_method
+from npuport.analysis.flow.value import (
+    CLASS,
+    ENVIRONMENT,
+    FUNCTION,
+    INSTANCE,
+    LAYER,
+    LIBRARY,
+    LOSS,
+    MAPPING,
+    NOTHING,
+    OPTIMIZER,
+    SEQUENCE,
+    SPREAD,
+    TENSOR,
+    UNKNOWN,
+    Atom,
+    Value,
+    array,
+    element_of,
+    join,
+)
+from npuport.analysis.flow.vocabulary import (
+    COMMON_METHODS,
+    ENVIRONMENT_NAME,
+    OPTIMIZER_NAME,
+    STORING_METHODS,
+    UPDATE_METHOD,
+)
+
+NAMEDTUPLE = "namedtuple:"
+# More methods of one name than this say nothing of which is called.
+_MOST_CANDIDATES = 3
+_SOME_TENSOR = Atom(TENSOR, ANY_DTYPE, ANYWHERE)
+_CASTS = frozenset({"float", "long", "double", "half", "bool", "int", "byte", "bfloat16"})
+
+
+def evaluate_call(run: Evaluation, node: ast.Call) -> Value:
+    """The value of a call."""
+    unpacked, run.unpacked = run.unpacked, 0
+    function = node.func
+    receiver: Value | None = None
+    if isinstance(function, ast.Attribute):
+        receiver = run.evaluate(function.value)
+        called = _attribute_called(run, function, receiver)
+    else:
+        called = run.evaluate(function)
+    site = _arguments(run, node)
+    run.unpacked = unpacked
+    try:
+        return _call(run, site, called, receiver)
+    finally:
+        run.unpacked = 0
+
+
+def _attribute_called(run: Evaluation, node: ast.Attribute, receiver: Value) -> Value:
+    base = node.value
+    if isinstance(base, ast.Name):
+        known = run.names.get(f"{base.id}.{node.attr}")
+        if known is not None:
+            return known
+    elif _is_super(base) and run.function.owner is not None:
+        for declared in run.knowledge.lineage(run.function.owner)[1:]:
+            if node.attr in declared.methods:
+                return Value(Atom(FUNCTION, refs=frozenset({declared.methods[node.attr]})))
+        return UNKNOWN
+    return attribute(run, receiver, node.attr, node) if receiver else _unknown_attribute(run, node)
+
+
+def _unknown_attribute(run: Evaluation, node: ast.Attribute) -> Value:
+    """A callable that an attribute of exactly one class holds: ``x.net(obs)``."""
+    value = attribute(run, UNKNOWN, node.attr, node)
+    return value if value.only(LAYER, INSTANCE, LOSS) else UNKNOWN
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _arguments(run: Evaluation, node: ast.Call) -> CallSite:
+    args: list[Value] = []
+    for argument in node.args:
+        if not isinstance(argument, ast.Starred):
+            args.append(run.evaluate(argument))
+            continue
+        value = run.evaluate(argument.value)
+        atom = value.get(SEQUENCE)
+        if atom is not None and isinstance(atom.items, tuple):
+            args += atom.items
+        else:
+            args.append(Value(Atom(SPREAD, element=element_of(value))))
+    keywords: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = run.evaluate(keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+            continue
+        mapping = value.get(MAPPING)
+        if mapping is not None and isinstance(mapping.items, dict):
+            for name, item in mapping.items.items():
+                keywords.setdefault(name, item)
+    return CallSite(node, args, keywords)
+
+
+def last_name(node: ast.expr) -> str:
+    """The last name of an expression: ``optimizer`` of ``self.optimizer``, calls and subscripts looked through."""
+    while True:
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        if isinstance(node, ast.Name):
+            return node.id
+        if isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        else:
+            return ""
+
+
+def _call(run: Evaluation, site: CallSite, called: Value, receiver: Value | None) -> Value:
+    name = site.node.func.attr if isinstance(site.node.func, ast.Attribute) else ""
+    if receiver is not None and name in ("step", "recv", "reset", "backward"):
+        special = _step_or_update(run, site, receiver, name)
+        if special is not None:
+            return special
+    result: Value | None = None
+    known = False
+    for atom in called.atoms.values():
+        value = _call_atom(run, site, atom, receiver)
+        if value is not None:
+            known, result = True, join(result, value)
+    if receiver is not None:
+        for atom in receiver.atoms.values():
+            if atom.kind == INSTANCE and called:
+                continue  # the program's own method
+            value = call_method(run, atom, receiver, name, site)
+            if value is not None:
+                known, result = True, join(result, value)
+        if not known:
+            return _call_unknown_method(run, site, receiver, name)
+    return result if result is not None else UNKNOWN
+
+
+# Environments, optimisers and losses, known by what they are or by how they are called
+
+
+def _step_or_update(run: Evaluation, site: CallSite, receiver: Value, name: str) -> Value | None:
+    """The value of ``env.step``, ``optimizer.step`` and ``loss.backward``; None where it is another call."""
+    node = site.node
+    assert isinstance(node.func, ast.Attribute)
+    called = last_name(node.func.value)
+    if name == "backward":
+        run.event("backward", node, receiver)
+        if TENSOR not in receiver.atoms:
+            run.prove_tensor(node.func.value, Value(_SOME_TENSOR))
+        return NOTHING
+    environment = receiver.get(ENVIRONMENT)
+    named = ENVIRONMENT_NAME.search(called) is not None
+    if environment is not None or (named and OPTIMIZER not in receiver.atoms and name != "backward"):
+        if name in ("step", "recv"):
+            run.event("step", node, receiver, name, tuple(site.args))
+        if INSTANCE not in receiver.atoms:
+            return step_result(run, environment, site, called)
+        return None
+    if name == "step" and _is_optimizer(receiver, called, site):
+        run.event("update", node, receiver)
+        return NOTHING
+    return None
+
+
+def _is_optimizer(receiver: Value, called: str, site: CallSite) -> bool:
+    if OPTIMIZER in receiver.atoms:
+        return "scheduler" not in next(iter(receiver.atoms.values())).marks and "sched" not in called
+    if INSTANCE in receiver.atoms or "sched" in called:
+        return False
+    return OPTIMIZER_NAME.search(called) is not None or (not site.args and bool(called))
+
+
+# Callables
+
+
+def _call_atom(run: Evaluation, site: CallSite, atom: Atom, receiver: Value | None) -> Value | None:
+    kind = atom.kind
+    if kind == FUNCTION:
+        return _call_functions(run, site, atom)
+    if kind == CLASS:
+        result: Value | None = None
+        for ref in atom.refs:
+            result = join(result, _instantiate(run, site, ref))
+        return result
+    if kind == INSTANCE:
+        return _call_instance(run, site, atom)
+    if kind == LIBRARY:
+        result = None
+        for ref in atom.refs:
+            result = join(result, call_library(run, ref, site))
+        return result
+    return call_object(run, atom, site)
+
+
+def _call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:
+    result: Value | None = None
+    for key in atom.refs:
+        function = run.knowledge.functions.get(key)
+        if function is not None:
+            result = join(result, call_function(run, site, function))
+    return result if result is not None else UNKNOWN
+
+
+def call_function(run: Evaluation, site: CallSite, function: Function) -> Value:
+    """Pass the arguments of a call to a function of the program; what that gives is known from its last visit."""
+    knowledge = run.knowledge
+    run.calls(function, site.node)
+    line, column = run.place(site.node)
+    where = f"{run.function.key}:{line}:{column}"
+    order, bound = function.order, function.bound
+    if bound and _names_class(run, site):
+        bound = 0  # Class.method(self, ...)
+    for position, value in enumerate(site.args):
+        if SPREAD in value.atoms:
+            break
+        if position + bound < len(order):
+            knowledge.pass_argument(function, order[position + bound], where, value)
+        elif function.spread:
+            knowledge.pass_argument(function, f"*{function.spread}", where, value)
+    for name, value in site.keywords.items():
+        if name in function.keyword_only or name in order:
+            knowledge.pass_argument(function, name, where, value)
+    knowledge.read(run.function, "return", function.key)
+    return function.returns if function.returns is not None else UNKNOWN
+
+
+def _names_class(run: Evaluation, site: CallSite) -> bool:
+    node = site.node.func
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    return run.quietly(node.value).only(CLASS)
+
+
+def _instantiate(run: Evaluation, site: CallSite, key: str) -> Value:
+    if key.startswith(NAMEDTUPLE):
+        return make_namedtuple(key[len(NAMEDTUPLE) :], site)
+    knowledge = run.knowledge
+    declared = knowledge.classes.get(key)
+    if declared is None:
+        return UNKNOWN
+    bases = knowledge.library_bases(key)
+    if "typing.NamedTuple" in bases:
+        return make_namedtuple(",".join(declared.fields), site)
+    initialiser = knowledge.method(key, "__init__")
+    if initialiser is not None:
+        call_function(run, site, initialiser)
+    else:
+        for name, value in [*zip(declared.fields, site.args, strict=False), *site.keywords.items()]:
+            if name in declared.fields:
+                run.set_attribute(key, name, value)
+    instance = Value(Atom(INSTANCE, refs=frozenset({key})))
+    if any(base.endswith(("Env", "Wrapper")) for base in bases):
+        instance.atoms[ENVIRONMENT] = Atom(ENVIRONMENT)
+    return instance
+
+
+def _call_instance(run: Evaluation, site: CallSite, atom: Atom) -> Value | None:
+    """Calling an instance runs its ``forward`` or ``__call__``."""
+    result: Value | None = None
+    for key in atom.refs:
+        if key not in run.knowledge.classes:
+            continue
+        method = run.knowledge.method(key, "forward") or run.knowledge.method(key, "__call__")
+        if method is not None:
+            result = join(result, call_function(run, site, method))
+    return result
+
+
+# Unknown receivers
+
+
+def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name: str) -> Value:
+    """A method of a value of which nothing is known: what the name alone says."""
+    node = site.node
+    assert isinstance(node.func, ast.Attribute)
+    if receiver and not receiver.only("none"):
+        return UNKNOWN
+    if method_proves_tensor(name) or weak_method(name):
+        some = Value(_SOME_TENSOR)
+        if method_proves_tensor(name):
+            run.prove_tensor(node.func.value, some)
+        # .item() may be NumPy's: the read is told with what is known, which is nothing.
+        return call_method(run, _SOME_TENSOR, UNKNOWN if name == "item" else some, name, site) or UNKNOWN
+    if name == "to" and (site.args or site.keywords):
+        return moved_unknown(run, site)
+    if name in _CASTS:
+        return call_method(run, _SOME_TENSOR, UNKNOWN, name, site) or UNKNOWN
+    if name in COMMON_METHODS:
+        return _call_common_method(run, site, name)
+    candidates = [] if name.startswith("__") else run.knowledge.methods_named(run.file, name)
+    if 0 < len(candidates) <= _MOST_CANDIDATES:
+        result: Value | None = None
+        for candidate in candidates:
+            result = join(result, call_function(run, site, candidate))
+        return result if result is not None else UNKNOWN
+    if not candidates and UPDATE_METHOD.match(name):
+        run.event("update", node, UNKNOWN, "name")
+    if name in STORING_METHODS:
+        run.event("push", node, UNKNOWN, name, tuple(site.args))
+    return UNKNOWN
+
+
+def _call_common_method(run: Evaluation, site: CallSite, name: str) -> Value:
+    if name in ("append", "add"):
+        run.event("push", site.node, UNKNOWN, name, tuple(site.args))
+    if name in ("tolist", "numpy"):
+        run.event("read", site.node, UNKNOWN, name)
+    if name == "numpy":
+        return array(ANY_DTYPE)
+    return UNKNOWN
+

@@ -1,0 +1,254 @@
+"""The functions, classes and names that a file declares, before anything is evaluated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from npuport.analysis.flow.frames import Frame, Place
+from npuport.analysis.flow.losses import LossInput
+from npuport.analysis.flow.value import CLASS, FUNCTION, IMPORT, LIBRARY, Atom, Value
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+Body = Definition | ast.Lambda | ast.Module
+
+BODY = "<module>"
+# Methods that the language or a framework reads as attributes.
+_PROPERTIES = frozenset({"property", "cached_property", "functools.cached_property", "abc.abstractproperty"})
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function, method, lambda or module body, and what is known of it.
+
+    Attributes:
+        key: file, class and name; unique in the program.
+        node: its syntax; None where it is known from the cache only.
+        owner: key of the class that it is a method of.
+        parent: the function that it is defined in.
+        order: names of the positional parameters.
+        contributions: for each parameter, what each call site passes.
+        parameters: for each parameter, what any call site passes.
+        returns: what it gives; None before the first visit.
+        writes: what its last visit wrote to attributes, by class and name.
+        calls: calls of functions of the program: callee, place, loops around.
+        facts: environment steps and updates: which, place, loops around.
+        losses: tensors of doubtful dtype that reach a loss in it.
+    """
+
+    key: str
+    name: str
+    file: str
+    node: Body | None
+    owner: str | None = None
+    parent: Function | None = None
+    order: tuple[str, ...] = ()
+    keyword_only: frozenset[str] = frozenset()
+    spread: str = ""
+    kind: str = "function"
+    is_generator: bool = False
+    nested: dict[str, Value] = field(default_factory=dict)
+    contributions: dict[str, dict[str, Value]] = field(default_factory=dict)
+    parameters: dict[str, Value] = field(default_factory=dict)
+    returns: Value | None = None
+    locals: dict[str, Value] = field(default_factory=dict)
+    global_names: set[str] = field(default_factory=set)
+    writes: dict[tuple[str, str], Value] = field(default_factory=dict)
+    calls: list[tuple[str, Place, Frame | None]] = field(default_factory=list)
+    facts: list[tuple[str, Place, Frame | None]] = field(default_factory=list)
+    losses: set[LossInput] = field(default_factory=set)
+    visits: int = 0
+    eventful: bool = False
+
+    @property
+    def bound(self) -> int:
+        """How many parameters a call through an instance fills by itself."""
+        return 1 if self.owner is not None and self.kind != "static" and self.order else 0
+
+    @property
+    def self_name(self) -> str | None:
+        """The name of the instance (or class) parameter of a method."""
+        return self.order[0] if self.bound else None
+
+
+@dataclass(slots=True, eq=False)
+class Class:
+    """A class of the program, and what is known of its attributes.
+
+    Attributes:
+        bases: its base expressions as dotted text.
+        methods: keys of its own methods by name.
+        fields: annotated names in its body, in order: those of a dataclass or named tuple.
+        contributions: for each attribute, what each function writes into it.
+        attributes: for each attribute, what any function writes.
+    """
+
+    key: str
+    name: str
+    file: str
+    node: ast.ClassDef | None
+    bases: tuple[str, ...] = ()
+    methods: dict[str, str] = field(default_factory=dict)
+    fields: list[str] = field(default_factory=list)
+    contributions: dict[str, dict[str, Value]] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A file of the program.
+
+    Attributes:
+        key: its path.
+        names: values of its global names.
+        stars: star imports: key of a file of the program, or a dotted name.
+        imports: keys of the files that it imports.
+        component: stands for all files that imports connect with this one.
+        functions: keys of all its functions, the module body first.
+        classes: keys of all its classes.
+    """
+
+    key: str
+    tree: ast.Module | None
+    body: Function
+    names: dict[str, Value] = field(default_factory=dict)
+    stars: list[tuple[str | None, str]] = field(default_factory=list)
+    imports: set[str] = field(default_factory=set)
+    component: str = ""
+    functions: list[Function] = field(default_factory=list)
+    classes: list[Class] = field(default_factory=list)
+
+
+def declare(key: str, tree: ast.Module) -> Scope:
+    """The declarations of one file; imports are left to ``linking``."""
+    body = Function(f"{key}:{BODY}", BODY, key, tree)
+    scope = Scope(key, tree, body)
+    scope.functions.append(body)
+    _declare_block(scope, tree.body, body, None, "")
+    return scope
+
+
+def _declare_block(
+    scope: Scope, statements: Iterable[ast.stmt], inside: Function, owner: Class | None, prefix: str
+) -> None:
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            function = _declare_function(scope, statement, inside, owner, prefix)
+            _declare_block(scope, statement.body, function, None, f"{prefix}{statement.name}.")
+        elif isinstance(statement, ast.ClassDef):
+            declared = _declare_class(scope, statement, inside, owner, prefix)
+            _declare_block(scope, statement.body, inside, declared, f"{prefix}{statement.name}.")
+        else:
+            for block in blocks_of(statement):
+                _declare_block(scope, block, inside, owner, prefix)
+
+
+def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements inside a compound statement."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None)
+        if isinstance(block, list):
+            yield block
+    for name in ("handlers", "cases"):
+        for part in getattr(statement, name, ()):
+            yield part.body
+
+
+def _declare_function(
+    scope: Scope, node: Definition, inside: Function, owner: Class | None, prefix: str
+) -> Function:
+    key = f"{scope.key}:{prefix}{node.name}"
+    if any(function.key == key for function in scope.functions[-64:]):
+        key = f"{key}#{node.lineno}"
+    function = function_of(node, key, node.name, scope.key)
+    function.owner = owner.key if owner is not None else None
+    function.parent = inside if inside is not scope.body else None
+    scope.functions.append(function)
+    if owner is not None:
+        if node.name not in owner.methods or function.kind != "setter":
+            owner.methods[node.name] = key
+    else:
+        _bind(scope, inside, node.name, Value(Atom(FUNCTION, refs=frozenset({key}))))
+    return function
+
+
+def function_of(node: Definition | ast.Lambda, key: str, name: str, file: str) -> Function:
+    """A function with its parameters, nothing known yet."""
+    arguments = node.args
+    return Function(
+        key,
+        name,
+        file,
+        node,
+        order=tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args)),
+        keyword_only=frozenset(a.arg for a in arguments.kwonlyargs),
+        spread=arguments.vararg.arg if arguments.vararg else "",
+        kind=_kind(node),
+    )
+
+
+def _kind(node: Definition | ast.Lambda) -> str:
+    if isinstance(node, ast.Lambda):
+        return "function"
+    for decorator in node.decorator_list:
+        name = dotted_text(decorator)
+        if name == "staticmethod":
+            return "static"
+        if name == "classmethod":
+            return "class"
+        if name in _PROPERTIES:
+            return "property"
+        if name.endswith((".setter", ".deleter")):
+            return "setter"
+    return "function"
+
+
+def _declare_class(scope: Scope, node: ast.ClassDef, inside: Function, owner: Class | None, prefix: str) -> Class:
+    key = f"{scope.key}:{prefix}{node.name}"
+    if any(known.key == key for known in scope.classes):
+        key = f"{key}#{node.lineno}"
+    declared = Class(key, node.name, scope.key, node, tuple(filter(None, map(dotted_text, node.bases))))
+    scope.classes.append(declared)
+    if owner is None:
+        _bind(scope, inside, node.name, Value(Atom(CLASS, refs=frozenset({key}))))
+    return declared
+
+
+def _bind(scope: Scope, inside: Function, name: str, value: Value) -> None:
+    if inside is scope.body:
+        scope.names[name] = value
+    else:
+        inside.nested[name] = value
+
+
+def dotted_text(node: ast.expr) -> str:
+    """``a.b.c`` of an expression, calls and subscripts looked through; empty where it is something else."""
+    parts: list[str] = []
+    while True:
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Name):
+            return ".".join([node.id, *reversed(parts)])
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        else:
+            return ""
+
+
+# gym's interface is gymnasium's, but for the number of values of step.
+_SAME_LIBRARY = {"gym": "gymnasium"}
+
+
+def library(dotted: str) -> Value:
+    """A name of a library."""
+    top, dot, rest = dotted.partition(".")
+    return Value(Atom(LIBRARY, refs=frozenset({_SAME_LIBRARY.get(top, top) + dot + rest})))
+
+
+def imported_name(file: str, name: str) -> Value:
+    """A name of another file of the program, looked up when it is used."""
+    return Value(Atom(IMPORT, refs=frozenset({f"{file}\0{name}"})))

@@ -1,0 +1,301 @@
+"""How often a place runs: once < iteration < update < environment step < transition of a batch.
+
+From loops around ``env.step``, loops with ``backward()`` or ``optimizer.step()``, and the calls between
+functions: ``agent.act(obs)`` inside the step loop makes the body of ``act`` run once a step. Gates lower it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from npuport.analysis.flow.declarations import BODY, Function
+from npuport.analysis.flow.frames import (
+    COMPREHENSION,
+    EPISODE_END,
+    EVERY_NTH,
+    GATE,
+    LOOP,
+    ROWS_LOOP,
+    SMALL_LOOP,
+    Frame,
+    Place,
+    loops,
+    outwards,
+)
+from npuport.analysis.flow.knowledge import Knowledge
+from npuport.analysis.flow.vocabulary import CALLBACKS, EVALUATING_FUNCTION, STEP_FUNCTION, UPDATE_FUNCTION
+
+STEPS = "step"
+UPDATES = "update"
+
+
+class Level(IntEnum):
+    """How often a place runs; higher is more often."""
+
+    ONCE = 0
+    ITERATION = 1
+    UPDATE = 2
+    STEP = 3
+    TRANSITION = 4
+
+    @property
+    def word(self) -> str:
+        """The level in reports: ``step``."""
+        return self.name.lower()
+
+    @property
+    def phrase(self) -> str:
+        """The level in a sentence: "once per environment step"."""
+        return _PHRASES[self]
+
+
+_PHRASES = {
+    Level.ONCE: "once",
+    Level.ITERATION: "once per iteration",
+    Level.UPDATE: "once per update",
+    Level.STEP: "once per environment step",
+    Level.TRANSITION: "once per transition of a batch",
+}
+_BY_WORD = {level.word: level for level in Level}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One step of an explanation: a place and what about it sets the level."""
+
+    file: str
+    line: int
+    text: str
+
+
+class Frequencies:
+    """The levels of all places of a program.
+
+    Args:
+        knowledge: the program.
+        functions: the functions to look at.
+        known: what was found before, which holds for all others.
+    """
+
+    def __init__(self, knowledge: Knowledge, functions: Iterable[Function], known: Frequencies | None = None) -> None:
+        self._knowledge = knowledge
+        self._known = known
+        # By function: what happens in one run of it, outside its own loops, and anywhere below.
+        self._direct: dict[str, set[str]] = defaultdict(set)
+        self._anywhere: dict[str, set[str]] = defaultdict(set)
+        # By loop: what its own body does, and what an inner loop or a callee's own loop does.
+        self._loop_direct: dict[tuple[str, Place], set[str]] = defaultdict(set)
+        self._loop_anywhere: dict[tuple[str, Place], set[str]] = defaultdict(set)
+        self._updating_gates: set[tuple[str, Place]] = set()
+        self._entry: dict[str, Level] = {}
+        self._entry_reason: dict[str, tuple[Function, Place, Frame | None] | str] = {}
+        looked_at = list(functions)
+        self._collect(looked_at)
+        self._mark_gates(looked_at)
+        self._enter(looked_at)
+
+    # Steps and updates
+
+    def _collect(self, functions: Iterable[Function]) -> None:
+        callers: dict[str, list[tuple[Function, Frame | None]]] = defaultdict(list)
+        for function in functions:
+            for callee, _, frame in function.calls:
+                callers[callee].append((function, frame))
+        waiting: list[tuple[str, str, bool]] = []
+        for function in functions:
+            for what, _, frame in function.facts:
+                self._note(function, frame, what, direct=True, waiting=waiting)
+        if self._known is not None:
+            for function in functions:
+                for callee, _, frame in function.calls:
+                    self._note_known(function, frame, callee, waiting)
+        seen: set[tuple[str, str, bool]] = set()
+        while waiting:
+            entry = waiting.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            callee, what, direct = entry
+            for function, frame in callers[callee]:
+                self._note(function, frame, what, direct=direct, waiting=waiting)
+
+    def _note_known(
+        self, function: Function, frame: Frame | None, callee: str, waiting: list[tuple[str, str, bool]]
+    ) -> None:
+        """A call of a function that was looked at before."""
+        assert self._known is not None
+        for what in self._known._anywhere.get(callee, ()):
+            direct = what in self._known._direct.get(callee, ())
+            self._note(function, frame, what, direct=direct, waiting=waiting)
+
+    def _note(
+        self, function: Function, frame: Frame | None, what: str, *, direct: bool, waiting: list[tuple[str, str, bool]]
+    ) -> None:
+        """Something happens inside ``frame`` of a function; ``direct`` where it is not in a callee's own loop."""
+        around = list(loops(frame))
+        news = what not in self._anywhere[function.key]
+        self._anywhere[function.key].add(what)
+        if direct and not around and what not in self._direct[function.key]:
+            self._direct[function.key].add(what)
+            news = True
+        if direct and around:
+            self._loop_direct[function.file, around[0].place].add(what)
+            around = around[1:]
+        for loop in around:
+            self._loop_anywhere[function.file, loop.place].add(what)
+        if news:
+            waiting.append((function.key, what, what in self._direct[function.key]))
+
+    def _mark_gates(self, functions: Iterable[Function]) -> None:
+        """Gates whose block makes one update; a whole loop of updates would make it an iteration."""
+        for function in functions:
+            for what, _, frame in function.facts:
+                if what == UPDATES:
+                    self._mark(function.file, frame)
+            for callee, _, frame in function.calls:
+                if UPDATES in self._direct[callee]:
+                    self._mark(function.file, frame)
+
+    def _mark(self, file: str, frame: Frame | None) -> None:
+        for around in outwards(frame):
+            if around.kind == GATE:
+                self._updating_gates.add((file, around.place))
+            elif around.kind == LOOP and self._loop_level(file, around) is Level.UPDATE:
+                return
+
+    def _loop_level(self, file: str, loop: Frame) -> Level | None:
+        if loop.about == ROWS_LOOP:
+            return Level.TRANSITION
+        if loop.about == SMALL_LOOP:
+            return None
+        own = self._loop_direct.get((file, loop.place), ())
+        if STEPS in own:
+            return Level.STEP
+        if UPDATES in own:
+            return Level.UPDATE
+        return Level.ITERATION if self._loop_anywhere.get((file, loop.place)) else None
+
+    # Levels of functions
+
+    def _enter(self, functions: Iterable[Function]) -> None:
+        called = {callee for function in functions for callee, _, _ in function.calls if callee != function.key}
+        for function in functions:
+            level, why = self._own_level(function, called)
+            known = self._known.entry(function) if self._known is not None else Level.ONCE
+            self._entry[function.key] = max(level, known)
+            before = self._known._entry_reason.get(function.key) if self._known is not None else None
+            if known > level and before is not None:
+                self._entry_reason[function.key] = before
+            elif why:
+                self._entry_reason[function.key] = why
+        waiting = list(functions)
+        while waiting:  # levels only rise, and there are five
+            function = waiting.pop()
+            for callee, place, frame in function.calls:
+                level = self.level(function, frame)
+                if callee in self._entry and level > self._entry[callee]:
+                    self._entry[callee] = level
+                    self._entry_reason[callee] = (function, place, frame)
+                    waiting.append(self._knowledge.functions[callee])
+
+    def _own_level(self, function: Function, called: set[str]) -> tuple[Level, str]:
+        """The level of a function as such: a callback of a framework, or one that nobody in the program calls."""
+        name = function.name
+        if name in CALLBACKS and function.owner is not None and self._knowledge.library_bases(function.owner):
+            return _BY_WORD[CALLBACKS[name]], f"a framework calls {name}"
+        if function.key in called or name == BODY:
+            return Level.ONCE, ""
+        if STEP_FUNCTION.match(name):
+            return Level.STEP, f"by its name, {name} runs once per environment step"
+        if UPDATE_FUNCTION.match(name):
+            return Level.UPDATE, f"by its name, {name} makes one update"
+        if UPDATES in self._direct[function.key]:
+            return Level.UPDATE, f"{name} makes one update"
+        if name == "forward" and function.owner is not None and "Loss" in function.owner.rpartition(".")[2]:
+            return Level.UPDATE, "a loss module runs once per update"
+        return Level.ONCE, ""
+
+    # Asking
+
+    def entry(self, function: Function) -> Level:
+        """How often a function is called."""
+        level = self._entry.get(function.key)
+        if level is None:
+            return self._known.entry(function) if self._known is not None else Level.ONCE
+        return level
+
+    def level(self, function: Function, frame: Frame | None) -> Level:
+        """How often a place runs."""
+        level = self.entry(function)
+        for around in reversed(list(outwards(frame))):
+            level = self._inside(function.file, around, level)
+        if EVALUATING_FUNCTION.match(function.name):
+            return min(level, Level.ITERATION)
+        return level
+
+    def _inside(self, file: str, frame: Frame, level: Level) -> Level:
+        if frame.kind == LOOP:
+            own = self._loop_level(file, frame)
+            return level if own is None else max(level, own)
+        if frame.kind == COMPREHENSION:
+            return Level.TRANSITION if frame.about == ROWS_LOOP else level
+        if frame.about == EVERY_NTH:
+            updates = (file, frame.place) in self._updating_gates
+            return min(level, Level.UPDATE if updates else Level.ITERATION)
+        return min(level, Level.ITERATION) if frame.about == EPISODE_END else level
+
+    def is_guess(self, function: Function) -> bool:
+        """Whether a function's level comes from a name only, its own or that of a caller."""
+        seen: set[str] = set()
+        while function.key not in seen:
+            seen.add(function.key)
+            why = self._entry_reason.get(function.key)
+            if isinstance(why, str):
+                return why.startswith("by its name")
+            if why is None:
+                return False
+            function = why[0]
+        return False
+
+    def reasons(self, function: Function, frame: Frame | None) -> list[Reason]:
+        """Why a place runs as often as it does: from the outermost call to the place's own loops."""
+        chain: list[Reason] = []
+        seen: set[str] = set()
+        while True:
+            chain[:0] = self._reasons_within(function, frame)
+            why = self._entry_reason.get(function.key)
+            if why is None or function.key in seen:
+                return chain
+            seen.add(function.key)
+            if isinstance(why, str):
+                line = getattr(function.node, "lineno", 0)
+                return [Reason(function.file, line, why), *chain]
+            caller, place, frame = why
+            chain.insert(0, Reason(caller.file, place[0], f"calls {function.name}"))
+            function = caller
+
+    def _reasons_within(self, function: Function, frame: Frame | None) -> list[Reason]:
+        reasons = []
+        for around in reversed(list(outwards(frame))):
+            text = self._about(function.file, around)
+            if text:
+                reasons.append(Reason(function.file, around.place[0], text))
+        return reasons
+
+    def _about(self, file: str, frame: Frame) -> str:
+        if frame.kind == LOOP:
+            level = self._loop_level(file, frame)
+            return {
+                Level.TRANSITION: "loop over the transitions of a batch",
+                Level.STEP: "loop that steps the environment",
+                Level.UPDATE: "loop of updates",
+                Level.ITERATION: "loop of iterations",
+            }.get(level, "") if level is not None else ""
+        if frame.kind == COMPREHENSION:
+            return "comprehension over the transitions of a batch" if frame.about == ROWS_LOOP else ""
+        if frame.about == EVERY_NTH:
+            return "only every n-th time"
+        return "only at the end of an episode, or for people" if frame.about == EPISODE_END else ""

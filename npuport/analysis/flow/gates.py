@@ -1,0 +1,153 @@
+"""What a condition asks and what a loop runs over, as far as it matters for how often; and what a test proves."""
+
+from __future__ import annotations
+
+import ast
+
+from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
+from npuport.analysis.flow.evaluation import Evaluation
+from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, ROWS_LOOP, SMALL_LOOP
+from npuport.analysis.flow.value import (
+    ARRAY,
+    CLASS,
+    FUNCTION,
+    INSTANCE,
+    LAYER,
+    NONE,
+    OPTIMIZER,
+    ROWS,
+    TENSOR,
+    TEXT,
+    Value,
+    array,
+    element_of,
+    tensor,
+)
+from npuport.analysis.flow.vocabulary import EPISODE_END_NAME, EPISODE_END_TEXTS, LOGGING_ATTRIBUTE, ROWS_NAME
+
+_SMALL_ELEMENTS = frozenset({INSTANCE, LAYER, OPTIMIZER, TEXT, FUNCTION, CLASS})
+_SMALL_METHODS = frozenset(
+    "parameters named_parameters items keys values modules named_modules children buffers state_dict".split()
+)
+_PASSING_ON = frozenset({"enumerate", "zip", "reversed", "tqdm", "trange", "list", "tuple"})
+_TENSOR_TYPES = frozenset({"torch.Tensor", "th.Tensor", "Tensor"})
+_ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
+
+
+def gate_of(test: ast.expr) -> str:
+    """What kind of gate a condition is; empty where it says nothing of how often."""
+    found = ""
+    for node in ast.walk(test):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            return EVERY_NTH
+        if (
+            isinstance(node, ast.Name)
+            and EPISODE_END_NAME.match(node.id)
+            or isinstance(node, ast.Attribute)
+            and LOGGING_ATTRIBUTE.match(node.attr)
+            or isinstance(node, ast.Constant)
+            and node.value in EPISODE_END_TEXTS
+        ):
+            found = EPISODE_END
+    return found
+
+
+def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:
+    """What a loop or comprehension runs over; empty where nothing is known."""
+    if any(ROWS in atom.marks for atom in iterated.atoms.values()):
+        return ROWS_LOOP
+    if isinstance(node, ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if name in _PASSING_ON and node.args and isinstance(node.func, ast.Name):
+            inner = node.args[0]
+            if not isinstance(inner, ast.Starred):
+                about = loop_over(run, inner, run.quietly(inner))
+                if about:
+                    return about
+        if name in _SMALL_METHODS:
+            return SMALL_LOOP
+    if not iterated and _named_like_rows(node):
+        return ROWS_LOOP
+    elements = element_of(iterated)
+    if elements and _SMALL_ELEMENTS.issuperset(elements.atoms):
+        return SMALL_LOOP
+    if isinstance(node, ast.Tuple | ast.List) or _reads_attribute(node, "param_groups"):
+        return SMALL_LOOP
+    return ""
+
+
+def _named_like_rows(node: ast.expr) -> bool:
+    """An unknown value called ``rows`` or ``transitions``, or an attribute of a ``batch``."""
+    if isinstance(node, ast.Name):
+        return ROWS_NAME.match(node.id) is not None
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("batch", "mini_batch", "minibatch")
+    )
+
+
+def _reads_attribute(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name
+
+
+def narrowed(run: Evaluation, test: ast.expr, *, holds: bool) -> dict[str, Value]:
+    """The names about which a condition proves something in its arm (``holds``) or in the other one."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return narrowed(run, test.operand, holds=not holds)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == holds:
+        result: dict[str, Value] = {}
+        for part in test.values:
+            result.update(narrowed(run, part, holds=holds))
+        return result
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _narrowed_by_none(run, test, holds=holds)
+    if isinstance(test, ast.Call):
+        return _narrowed_by_type(run, test, holds=holds)
+    return {}
+
+
+def _key(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return ""
+
+
+def _narrowed_by_none(run: Evaluation, test: ast.Compare, *, holds: bool) -> dict[str, Value]:
+    """``x is None`` and ``x is not None``."""
+    right = test.comparators[0]
+    if not (isinstance(right, ast.Constant) and right.value is None and isinstance(test.ops[0], ast.Is | ast.IsNot)):
+        return {}
+    key = _key(test.left)
+    value = run.names.get(key)
+    if value is None or value.get(NONE) is None or len(value.atoms) == 1:
+        return {}
+    is_none = isinstance(test.ops[0], ast.Is) == holds
+    return {key: Value(*(atom for kind, atom in value.atoms.items() if (kind == NONE) == is_none))}
+
+
+def _narrowed_by_type(run: Evaluation, test: ast.Call, *, holds: bool) -> dict[str, Value]:
+    """``isinstance(x, torch.Tensor)``, ``isinstance(x, np.ndarray)``, ``torch.is_tensor(x)``."""
+    name = getattr(test.func, "id", getattr(test.func, "attr", ""))
+    if not test.args:
+        return {}
+    key = _key(test.args[0])
+    value = run.names.get(key)
+    if not key or value is None:
+        return {}
+    kind = ""
+    if name == "is_tensor":
+        kind = TENSOR
+    elif name == "isinstance" and len(test.args) == 2:
+        text = ast.unparse(test.args[1])
+        kind = TENSOR if text in _TENSOR_TYPES else ARRAY if text in _ARRAY_TYPES else ""
+    if not kind:
+        return {}
+    if not holds:
+        return {key: Value(*(atom for atom in value.atoms.values() if atom.kind != kind))}
+    atom = value.get(kind)
+    if atom is not None:
+        return {key: Value(atom)}
+    return {key: tensor(ANY_DTYPE, ANYWHERE) if kind == TENSOR else array(ANY_DTYPE)}

@@ -1,0 +1,283 @@
+"""What is known of the whole program so far, who has read it, and what must be evaluated again.
+
+Contributions are replaced, not piled up: an attribute is the join of what each function wrote in its last visit,
+a parameter the join of what each call site passed in its last visit. Otherwise the "unknown" of a first visit
+would stay for ever.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from npuport.analysis.flow.declarations import Class, Function, Scope, library
+from npuport.analysis.flow.linking import Linker
+from npuport.analysis.flow.value import (
+    CLASS,
+    FILE,
+    IMPORT,
+    LIBRARY,
+    MAX_DEPTH,
+    Atom,
+    Value,
+    bounded,
+    join,
+    join_all,
+    same,
+)
+from npuport.analysis.flow.vocabulary import BUILTIN_NAMES, STAR_NAMES
+
+# What a function has read: ("return", function), ("attribute", class, name), ("owners", component, name),
+# ("global", file, name).
+Read = tuple[str, ...]
+
+
+class Knowledge:
+    """The tables that evaluations read and write."""
+
+    def __init__(self, scopes: Iterable[Scope], linker: Linker) -> None:
+        self.linker = linker
+        self.scopes = {scope.key: scope for scope in scopes}
+        self.functions: dict[str, Function] = {}
+        self.classes: dict[str, Class] = {}
+        self.readers: dict[Read, set[str]] = {}
+        self.queue: deque[Function] = deque()
+        self.queued: set[str] = set()
+        self.settled = False
+        self._methods: dict[tuple[str, str], list[Function]] = {}
+        self._owners: dict[tuple[str, str], set[str]] = {}
+        self._lineages: dict[str, tuple[list[Class], frozenset[str]]] = {}
+        self._heirs: dict[str, list[Class]] | None = None
+        for scope in self.scopes.values():
+            self._add(scope)
+
+    def _add(self, scope: Scope) -> None:
+        for function in scope.functions:
+            self.functions[function.key] = function
+        for declared in scope.classes:
+            self.classes[declared.key] = declared
+            for name, key in declared.methods.items():
+                self._methods.setdefault((scope.component, name), []).append(self.functions[key])
+
+    def replace(self, scope: Scope) -> None:
+        """Take new declarations for a file; what other files pass and write to them stays."""
+        old = self.scopes[scope.key] if scope.key in self.scopes else None
+        scope.component = old.component if old is not None else scope.key
+        self.scopes[scope.key] = scope
+        own = f"{scope.key}:"
+        for function in scope.functions:
+            before = self.functions.get(function.key)
+            if before is not None:
+                for name, passed in before.contributions.items():
+                    function.contributions[name] = {s: v for s, v in passed.items() if not s.startswith(own)}
+                    function.parameters[name] = join_all(function.contributions[name].values())
+        for declared in scope.classes:
+            earlier = self.classes.get(declared.key)
+            if earlier is not None:
+                for name, written in earlier.contributions.items():
+                    declared.contributions[name] = {f: v for f, v in written.items() if not f.startswith(own)}
+                    if declared.contributions[name]:
+                        declared.attributes[name] = join_all(declared.contributions[name].values())
+        self._lineages.clear()
+        self._heirs = None
+        self._methods = {
+            place: [method for method in methods if method.file != scope.key] for place, methods in self._methods.items()
+        }
+        self._add(scope)
+
+    # Looking up
+
+    def methods_named(self, file: str, name: str) -> list[Function]:
+        """The methods of a name among the files that imports connect with ``file``."""
+        return self._methods.get((self.scopes[file].component, name), [])
+
+    def owners_of(self, file: str, name: str) -> set[str]:
+        """Keys of the classes that have an attribute of this name, likewise."""
+        return self._owners.get((self.scopes[file].component, name), set())
+
+    def global_name(self, file: str, name: str, seen: tuple[str, ...] = ()) -> Value | None:
+        """A global or builtin name of a file; imports from other files are not followed."""
+        scope = self.scopes[file]
+        value = scope.names.get(name)
+        if value is not None:
+            return value
+        for source, dotted in scope.stars:
+            if source is not None:
+                if source in self.scopes and source not in seen:
+                    value = self.global_name(source, name, (*seen, file))
+                    if value is not None:
+                        return value
+            elif name in STAR_NAMES.get(dotted, ()):
+                return library(f"{dotted}.{name}")
+        if name in BUILTIN_NAMES and not seen:
+            return library(f"builtins.{name}")
+        return None
+
+    def followed(self, value: Value, depth: int = 0) -> Value:
+        """The value with imported names looked up in their files."""
+        imported = value.get(IMPORT)
+        if imported is None or depth > 5:
+            return value
+        result: Value | None = Value(*(atom for kind, atom in value.atoms.items() if kind != IMPORT))
+        for ref in imported.refs:
+            file, _, name = ref.partition("\0")
+            found = self.global_name(file, name, ("",)) if file in self.scopes else None
+            if found is not None:
+                result = join(result, self.followed(found, depth + 1))
+        return result if result is not None else value
+
+    def named_statically(self, file: str, dotted: str) -> Value | None:
+        """What a dotted text means at a file's module level: classes, files and libraries only."""
+        name, *attributes = dotted.split(".")
+        value = self.global_name(file, name)
+        for attribute in attributes:
+            value = self.followed(value) if value is not None else None
+            if value is None:
+                return None
+            value = self._member(value, attribute)
+        return self.followed(value) if value is not None else None
+
+    def _member(self, value: Value, name: str) -> Value | None:
+        for atom in value.atoms.values():
+            if atom.kind == LIBRARY:
+                return library(f"{next(iter(atom.refs))}.{name}")
+            if atom.kind == FILE:
+                return self.member_of_file(next(iter(atom.refs)), name)
+        return None
+
+    def member_of_file(self, file: str, name: str) -> Value | None:
+        """A name of a module of the program: a global, or a module below it."""
+        found = self.global_name(file, name, ("",)) if file in self.scopes else None
+        if found is not None:
+            return self.followed(found)
+        below = self.linker.resolve(file, name, 1) if file.endswith("__init__.py") else None
+        return Value(Atom(FILE, refs=frozenset({below}))) if below is not None else None
+
+    def lineage(self, key: str) -> list[Class]:
+        """A class and its bases within the program, nearest first."""
+        return self._lineage(key)[0]
+
+    def library_bases(self, key: str) -> frozenset[str]:
+        """Dotted names of the library classes that a class descends from."""
+        return self._lineage(key)[1]
+
+    def _lineage(self, key: str) -> tuple[list[Class], frozenset[str]]:
+        known = self._lineages.get(key)
+        if known is not None:
+            return known
+        own = self.classes[key]
+        line, outside = [own], set()
+        self._lineages[key] = (line, frozenset())  # a class that inherits itself ends here
+        for base in own.bases:
+            value = self.named_statically(own.file, base)
+            for atom in value.atoms.values() if value is not None else ():
+                if atom.kind == CLASS:
+                    for ref in atom.refs:
+                        if ref in self.classes:
+                            above, libraries = self._lineage(ref)
+                            line += (entry for entry in above if entry not in line)
+                            outside |= libraries
+                elif atom.kind == LIBRARY:
+                    outside |= atom.refs
+        self._lineages[key] = (line, frozenset(outside))
+        return self._lineages[key]
+
+    def heirs(self, key: str) -> list[Class]:
+        """The classes of the program that descend from a class."""
+        if self._heirs is None:
+            self._heirs = {}
+            for declared in self.classes.values():
+                for above in self.lineage(declared.key)[1:]:
+                    self._heirs.setdefault(above.key, []).append(declared)
+        return self._heirs.get(key, [])
+
+    def method(self, key: str, name: str) -> Function | None:
+        """The method that an instance of a class has under a name."""
+        for declared in self.lineage(key):
+            found = declared.methods.get(name)
+            if found is not None:
+                return self.functions[found]
+        return None
+
+    # Changing
+
+    def read(self, reader: Function, *what: str) -> None:
+        """Note that a function depends on something."""
+        if not self.settled:
+            self.readers.setdefault(what, set()).add(reader.key)
+
+    def changed(self, *what: str) -> None:
+        """Evaluate again who has read something."""
+        for key in self.readers.get(what, ()):
+            self.visit_again(self.functions[key])
+
+    def visit_again(self, function: Function) -> None:
+        """Put a function into the queue."""
+        if not self.settled and function.key not in self.queued:
+            self.queued.add(function.key)
+            self.queue.append(function)
+
+    def set_global(self, file: str, name: str, value: Value) -> None:
+        """Join a value into a global name."""
+        if self.settled:
+            return
+        names = self.scopes[file].names
+        known = names.get(name)
+        joined = bounded(join(known, value))
+        if not same(known, joined):
+            names[name] = joined
+            self.changed("global", file, name)
+
+    def pass_argument(self, function: Function, name: str, site: str, value: Value) -> None:
+        """Note what a call site passes for a parameter."""
+        if self.settled:
+            return
+        value = bounded(value, MAX_DEPTH - 1)
+        passed = function.contributions.setdefault(name, {})
+        before = passed.get(site)
+        if before is None and not value.atoms or before is not None and same(before, value):
+            return
+        passed[site] = value
+        joined = bounded(join_all(passed.values()), MAX_DEPTH - 1) if len(passed) > 1 else value
+        if not same(function.parameters.get(name), joined):
+            function.parameters[name] = joined
+            self.visit_again(function)
+
+    def set_return(self, function: Function, value: Value | None) -> None:
+        """Replace what a function gives."""
+        if self.settled or value is None:
+            return
+        value = bounded(value)
+        if not same(function.returns, value):
+            function.returns = value
+            self.changed("return", function.key)
+
+    def announce_attribute(self, key: str, name: str, value: Value) -> None:
+        """Let readers see an attribute that nobody has written before, at once."""
+        declared = self.classes[key]
+        if not self.settled and name not in declared.attributes:
+            declared.attributes[name] = value
+            owner = (self.scopes[declared.file].component, name)
+            self._owners.setdefault(owner, set()).add(key)
+            self.changed("attribute", key, name)
+            self.changed("owners", *owner)
+
+    def set_attributes(self, function: Function, writes: dict[tuple[str, str], Value]) -> None:
+        """Replace what a function's last visit wrote into attributes."""
+        if self.settled:
+            return
+        for place in {**function.writes, **writes}:
+            key, name = place
+            declared, new = self.classes[key], writes.get(place)
+            written = declared.contributions.setdefault(name, {})
+            if new is None:
+                written.pop(function.key, None)
+            elif same(written.get(function.key), new):
+                continue
+            else:
+                written[function.key] = new
+            joined = bounded(join_all(written.values()))
+            if not same(declared.attributes.get(name), joined):
+                declared.attributes[name] = joined
+                self.changed("attribute", key, name)
+        function.writes = writes

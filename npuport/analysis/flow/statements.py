@@ -1,0 +1,373 @@
+"""Statements: assignments, branches and loops, forward over the names of a visit.
+
+A statement's function tells whether control leaves the block there.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from npuport.analysis.flow.arithmetic import binary
+from npuport.analysis.flow.declarations import Definition
+from npuport.analysis.flow.evaluation import Evaluation
+from npuport.analysis.flow.frames import EVERY_NTH, GATE, LOOP, Frame
+from npuport.analysis.flow.gates import gate_of, loop_over, narrowed
+from npuport.analysis.flow.linking import imported_values
+from npuport.analysis.flow.types import value_of_annotation
+from npuport.analysis.flow.value import (
+    AN_INT,
+    CLASS,
+    MAPPING,
+    NOTHING,
+    SEQUENCE,
+    TENSOR,
+    UNKNOWN,
+    Value,
+    bounded,
+    constant_texts,
+    element_of,
+    join,
+    sequence,
+)
+
+
+def run_block(run: Evaluation, statements: list[ast.stmt]) -> bool:
+    """Run statements in order; True where control leaves the block before its end."""
+    outer = run.frame
+    for statement in statements:
+        run.enter(statement)
+        execute = run.STATEMENTS.get(type(statement))
+        if execute is not None and execute(run, statement):
+            run.frame = outer
+            return True
+        if type(statement) is ast.If and _leaves_unless_nth(statement):
+            # if step % n != 0: return -- what follows runs every n-th time
+            run.frame = Frame(run.frame, GATE, EVERY_NTH, run.place(statement))
+    run.frame = outer
+    return False
+
+
+def _leaves_unless_nth(statement: ast.If) -> bool:
+    last = statement.body[-1]
+    if statement.orelse or not isinstance(last, ast.Return | ast.Continue):
+        return False
+    test = statement.test
+    if isinstance(test, ast.Compare):
+        return gate_of(test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
+    # if step % n: return
+    return isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod)
+
+
+def _expression(run: Evaluation, statement: ast.Expr) -> bool:
+    run.unpacked = 0
+    run.evaluate(statement.value)
+    return False
+
+
+def _import(run: Evaluation, statement: ast.Import | ast.ImportFrom) -> bool:
+    if run.function is not run.scope.body:
+        run.names.update(imported_values(run.scope, statement, run.knowledge.linker))
+    return False
+
+
+def _return(run: Evaluation, statement: ast.Return) -> bool:
+    run.unpacked = 0
+    value = run.evaluate(statement.value) if statement.value is not None else NOTHING
+    run.event("return", statement, value)
+    run.returned = join(run.returned, bounded(value))
+    return True
+
+
+def _raise(run: Evaluation, statement: ast.Raise) -> bool:
+    if statement.exc is not None:
+        run.evaluate(statement.exc)
+    return True
+
+
+def _leave(run: Evaluation, statement: ast.stmt) -> bool:
+    return True
+
+
+def _assert(run: Evaluation, statement: ast.Assert) -> bool:
+    test(run, statement.test)
+    return False
+
+
+def _assign(run: Evaluation, statement: ast.Assign) -> bool:
+    target = statement.targets[0]
+    run.unpacked = len(target.elts) if isinstance(target, ast.Tuple) else 0
+    value = run.evaluate(statement.value)
+    run.unpacked = 0
+    for target in statement.targets:
+        bind(run, target, value)
+    run.event("assign", statement, value)
+    return False
+
+
+def _annotated(run: Evaluation, statement: ast.AnnAssign) -> bool:
+    if statement.value is not None:
+        value = run.evaluate(statement.value) or value_of_annotation(run, statement.annotation)
+        bind(run, statement.target, value)
+    elif isinstance(statement.target, ast.Name) and run.function is not run.scope.body:
+        run.names[statement.target.id] = value_of_annotation(run, statement.annotation)
+    return False
+
+
+def _augmented(run: Evaluation, statement: ast.AugAssign) -> bool:
+    run.unpacked = 0
+    target = statement.target
+    left = run.evaluate(target)
+    right = run.evaluate(statement.value)
+    value = binary(run, statement, statement.op, left, right)
+    if isinstance(target, ast.Subscript):
+        run.event("store", target, run.quietly(target.value), values=(run.quietly(target.slice), right))
+    elif left.get(SEQUENCE) is not None and isinstance(target, ast.Name | ast.Attribute):
+        run.mutate(target, value)
+    else:
+        bind(run, target, value)
+    return False
+
+
+def bind(run: Evaluation, target: ast.expr, value: Value) -> None:
+    """Give a target a value."""
+    if isinstance(target, ast.Name):
+        run.set_name(target.id, value)
+    elif isinstance(target, ast.Attribute):
+        base = run.evaluate(target.value)
+        if isinstance(target.value, ast.Name):
+            run.names[f"{target.value.id}.{target.attr}"] = value
+        run.write_attribute(base, target.attr, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(run, target, value)
+    elif isinstance(target, ast.Starred):
+        bind(run, target.value, sequence(value))
+    elif isinstance(target, ast.Subscript):
+        _store(run, target, value)
+
+
+def _unpack(run: Evaluation, target: ast.Tuple | ast.List, value: Value) -> None:
+    starred = any(isinstance(element, ast.Starred) for element in target.elts)
+    parts: tuple[Value, ...] | None = None
+    atom = value.get(SEQUENCE)
+    if not starred and atom is not None and isinstance(atom.items, tuple) and len(atom.items) == len(target.elts):
+        parts = atom.items
+    element = UNKNOWN if starred else element_of(value)
+    for position, name in enumerate(target.elts):
+        bind(run, name, parts[position] if parts is not None else element)
+
+
+def _store(run: Evaluation, target: ast.Subscript, value: Value) -> None:
+    base = run.evaluate(target.value)
+    index = run.evaluate(target.slice)
+    run.event("store", target, base, values=(index, value))
+    for atom in base.atoms.values():
+        if atom.kind == MAPPING:
+            keys = constant_texts(index)
+            if len(keys) == 1:
+                items = dict(atom.items) if isinstance(atom.items, dict) else {}
+                key = next(iter(keys))
+                items[key] = join(items.get(key), value)
+                run.mutate(target.value, bounded(Value(atom.holding(atom.element, items))))
+            else:
+                run.mutate(target.value, bounded(Value(atom.holding(join(atom.element, value), atom.items))))
+        elif atom.kind == SEQUENCE:
+            run.mutate(target.value, bounded(Value(atom.holding(join(atom.element, value), atom.items))))
+
+
+# Branches
+
+
+def joined(branches: list[dict[str, Value] | None]) -> dict[str, Value]:
+    """The names after several branches; None for a branch that left."""
+    ends = [branch for branch in branches if branch is not None]
+    if not ends:
+        return {}
+    result = dict(ends[0])
+    for names in ends[1:]:
+        if names is ends[0]:
+            continue
+        for name, value in list(result.items()):
+            other = names.get(name)
+            if other is None:
+                if "." in name:  # the attribute's own value counts again
+                    del result[name]
+            elif other is not value:
+                result[name] = join(value, other)
+        for name, value in names.items():
+            if name not in result and "." not in name:
+                result[name] = value
+    return result
+
+
+def _if(run: Evaluation, statement: ast.If) -> bool:
+    gate = gate_of(statement.test)
+    test(run, statement.test)
+    before, outer = run.names, run.frame
+    run.names = {**before, **narrowed(run, statement.test, holds=True)}
+    if gate:
+        run.frame = Frame(outer, GATE, gate, run.place(statement))
+    left_then = run_block(run, statement.body)
+    then, run.frame = run.names, outer
+    run.names = {**before, **narrowed(run, statement.test, holds=False)}
+    left_else = run_block(run, statement.orelse)
+    if left_then and left_else:
+        run.names = before
+        return True
+    run.names = joined([None if left_then else then, None if left_else else run.names])
+    return False
+
+
+def test(run: Evaluation, node: ast.expr) -> None:
+    """Evaluate a condition: asking a tensor whether it is true reads it."""
+    if isinstance(node, ast.BoolOp):
+        for part in node.values:
+            test(run, part)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        test(run, node.operand)
+    else:
+        value = run.evaluate(node)
+        if value.only(TENSOR):
+            run.event("read", node, value, "truth")
+
+
+def _loop(run: Evaluation, statement: ast.For | ast.AsyncFor | ast.While, about: str, element: Value | None) -> None:
+    before, outer = run.names, run.frame
+    run.frame = Frame(outer, LOOP, about, run.place(statement))
+    # One pass tells most; what a body hands on to its next turn matters where rules look.
+    passes = 2 if run.recording else 1
+    for turn in range(passes):
+        last = turn == passes - 1
+        facts, calls = len(run.function.facts), len(run.function.calls)
+        if not last:
+            run.mute(on=True)
+        run.names = dict(before)
+        if isinstance(statement, ast.While):
+            test(run, statement.test)
+        elif element is not None:
+            bind(run, statement.target, element)
+        run_block(run, statement.body)
+        before = joined([before, run.names])
+        if not last:
+            run.mute(on=False)
+            del run.function.facts[facts:], run.function.calls[calls:]
+    run.names, run.frame = before, outer
+    run_block(run, statement.orelse)
+
+
+def _for(run: Evaluation, statement: ast.For | ast.AsyncFor) -> bool:
+    run.unpacked = 0
+    iterated = run.evaluate(statement.iter)
+    element = element_of(iterated)
+    if not element and isinstance(statement.iter, ast.Call) and getattr(statement.iter.func, "id", "") == "range":
+        element = AN_INT
+    _loop(run, statement, loop_over(run, statement.iter, iterated), element)
+    return False
+
+
+def _while(run: Evaluation, statement: ast.While) -> bool:
+    _loop(run, statement, "", None)
+    return False
+
+
+def _with(run: Evaluation, statement: ast.With | ast.AsyncWith) -> bool:
+    for item in statement.items:
+        value = run.evaluate(item.context_expr)
+        if item.optional_vars is not None:
+            bind(run, item.optional_vars, value)
+    return run_block(run, statement.body)
+
+
+def _try(run: Evaluation, statement: ast.Try) -> bool:
+    before = dict(run.names)
+    left = run_block(run, statement.body)
+    if not left:
+        left = run_block(run, statement.orelse)
+    ends: list[dict[str, Value] | None] = [None if left else run.names]
+    for handler in statement.handlers:
+        run.names = dict(before)
+        ends.append(None if run_block(run, handler.body) else run.names)
+    left_all = all(end is None for end in ends)
+    run.names = before if left_all else joined(ends)
+    return run_block(run, statement.finalbody) or left_all
+
+
+def _match(run: Evaluation, statement: ast.Match) -> bool:
+    run.evaluate(statement.subject)
+    before = run.names
+    ends: list[dict[str, Value] | None] = [before]
+    for case in statement.cases:
+        run.names = dict(before)
+        if case.guard is not None:
+            test(run, case.guard)
+        ends.append(None if run_block(run, case.body) else run.names)
+    run.names = joined(ends)
+    return False
+
+
+def _global(run: Evaluation, statement: ast.Global) -> bool:
+    run.function.global_names.update(statement.names)
+    return False
+
+
+def _define(run: Evaluation, statement: Definition | ast.ClassDef) -> bool:
+    value = run.function.nested.get(statement.name)
+    if value is None and run.function is run.scope.body:
+        value = run.scope.names.get(statement.name)
+    if value is not None:
+        run.names[statement.name] = value
+    if isinstance(statement, ast.ClassDef) and value is not None:
+        _define_class(run, statement, value)
+    elif not isinstance(statement, ast.ClassDef):
+        for default in (*statement.args.defaults, *filter(None, statement.args.kw_defaults)):
+            run.evaluate(default)
+    return False
+
+
+def _define_class(run: Evaluation, statement: ast.ClassDef, value: Value) -> None:
+    """Class attributes, and the fields of a dataclass or named tuple."""
+    atom = value.get(CLASS)
+    for key in atom.refs if atom is not None else ():
+        declared = run.knowledge.classes.get(key)
+        if declared is None or declared.node is not statement:
+            continue
+        for entry in statement.body:
+            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
+                default = run.evaluate(entry.value) if entry.value is not None else None
+                field_value = join(value_of_annotation(run, entry.annotation), default)
+                run.set_attribute(key, entry.target.id, field_value)
+                if entry.target.id not in declared.fields:
+                    declared.fields.append(entry.target.id)
+            elif isinstance(entry, ast.Assign):
+                assigned = run.evaluate(entry.value)
+                for target in entry.targets:
+                    if isinstance(target, ast.Name):
+                        run.set_attribute(key, target.id, assigned)
+
+
+Evaluation.STATEMENTS.update({
+    ast.Expr: _expression,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Break: _leave,
+    ast.Continue: _leave,
+    ast.Assert: _assert,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.Match: _match,
+    ast.Global: _global,
+    ast.FunctionDef: _define,
+    ast.AsyncFunctionDef: _define,
+    ast.ClassDef: _define,
+})
+if hasattr(ast, "TryStar"):  # Python 3.11
+    Evaluation.STATEMENTS[ast.TryStar] = _try

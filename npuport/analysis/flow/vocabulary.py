@@ -1,0 +1,75 @@
+"""The names that RL programs give their things, as data: evidence where the code itself does not tell."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import Final
+
+BUILTIN_NAMES: Final = frozenset(dir(builtins))
+
+# What star imports of libraries are likely to bring.
+STAR_NAMES: Final = {
+    "torch": frozenset(
+        "Tensor tensor zeros ones cuda device cat stack nn no_grad FloatTensor LongTensor float32 float64 int64 "
+        "save load from_numpy as_tensor".split()
+    ),
+    "torch.nn": frozenset("Module Linear Sequential ReLU Tanh MSELoss SmoothL1Loss functional Parameter".split()),
+    "torch.distributions": frozenset("Categorical Normal MultivariateNormal Bernoulli Beta Independent".split()),
+    "numpy": frozenset("array zeros ones float32 float64 asarray".split()),
+}
+
+ENVIRONMENT_NAME: Final = re.compile(r"(?:^|_)v?env(?:s|ironments?)?(?:_|$|\d)|vec_?env", re.IGNORECASE)
+SEVERAL_ENVIRONMENTS: Final = re.compile(r"envs$|venv|vec_?env", re.IGNORECASE)
+OPTIMIZER_NAME: Final = re.compile(r"optim|(?:^|_)opt(?:_|$|s$)|_opt|trainer|solver", re.IGNORECASE)
+ROWS_NAME: Final = re.compile(
+    r"^(?:rows|transitions|mini_?batch|batch|experiences|samples?|memories|trajector(?:y|ies)|buffer|replay_?memory)$"
+)
+
+# Gates: what is asked for at the end of an episode, or for people only.
+EPISODE_END_NAME: Final = re.compile(
+    r"^(?:done|terminated|truncated|terminal|dones|d|truncat\w*|terminat\w*|finished|verbose|debug|log\w*|evaluate"
+    r"|render\w*|eval\w*|is_?done|done_\w+|_done)$"
+)
+LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|track)$")
+EPISODE_END_TEXTS: Final = frozenset({"final_info", "episode", "log", "debug"})
+
+# How often a function runs that nobody in the program calls.
+STEP_FUNCTION: Final = re.compile(
+    r"^(?:act|select_action\w*|choose_action\w*|get_action\w*|take_action|sample_action|predict|remember"
+    r"|store(?:_transition|_memory)?|push|policy|pick_action|step)$"
+)
+UPDATE_FUNCTION: Final = re.compile(
+    r"^(?:learn|update|_?update_\w+|optimi[sz]e\w*|train_step|training_step|train_on_batch|replay|experience_replay"
+    r"|\w+_loss|calc_loss|compute_loss\w*|learn_\w*|optimize_model|train_batch|train_model|train_\w*net\w*)$"
+)
+# Callbacks of frameworks: the base class's dotted name ends so, the method is called so often.
+CALLBACKS: Final = {
+    "_on_step": "step",
+    "on_step": "step",
+    "training_step": "update",
+    "compute_loss": "update",
+    "_on_rollout_end": "iteration",
+    "_on_rollout_start": "iteration",
+    "on_train_epoch_end": "iteration",
+    "on_epoch_end": "iteration",
+}
+# A method of an unknown object that by its name makes an update.
+UPDATE_METHOD: Final = re.compile(r"^(?:update|learn|optimi[sz]e\w*|train_on_batch|train_step|update_\w+|learn_\w*)$")
+STORING_METHODS: Final = frozenset({"push", "store", "remember", "put", "store_transition"})
+ACTING_FUNCTION: Final = re.compile(
+    r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|pick_action|sample_action)$"
+)
+ACTION_NAME: Final = re.compile(r"act|^a$|^a_")
+
+# Attributes and methods that so many classes have that one of the program proves nothing.
+COMMON_ATTRIBUTES: Final = frozenset(
+    "data shape dtype device size grad T real step mean std name values keys items env args".split()
+)
+COMMON_METHODS: Final = frozenset(
+    "parameters named_parameters state_dict load_state_dict append items keys values get add copy train eval close step "
+    "reset mean sum reshape flatten squeeze tolist numpy size dim view log exp extend pop insert remove index count "
+    "join split format start write read".split()
+)
+# A function of this name runs now and then, whatever it loops over.
+EVALUATING_FUNCTION: Final = re.compile(r"^_?(?:eval|evaluate|test|play|enjoy|render|demo|watch|visuali[sz]e)(?:_|$)")

@@ -1,0 +1,107 @@
+"""Rules that ask what flows through the program and how often: the base that they share."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+from npuport.analysis.flow.events import Event
+from npuport.analysis.flow.frequency import Reason
+from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.flow.value import ASSUMED, Atom
+from npuport.analysis.module import Module
+from npuport.engine.finding import Severity
+from npuport.engine.fix import Fix
+from npuport.engine.rule import Hit, Rule
+
+_LOWERED = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.NOTE, Severity.NOTE: Severity.NOTE}
+
+
+class FlowRule(Rule):
+    """Base class of rules about values and frequencies. Subclasses write ``find``.
+
+    One finding a line: ``a.item(), b.item()`` is one thing to mend.
+
+    Attributes:
+        about_device: the finding only matters where tensors live on an accelerator: silent in programs that
+            train and never name one, a note in code that says nothing of devices.
+    """
+
+    uses_flow = True
+    about_device: ClassVar[bool] = True
+
+    def find(self, module: Module, flow: FileFlow) -> Iterable[Hit]:
+        """Yield what is wrong in ``module``, most important first within a line."""
+        raise NotImplementedError
+
+    def check(self, module: Module) -> Iterator[Hit]:
+        """The hits of ``find``, one a line."""
+        flow = module.flow
+        if self.about_device and flow.stays_on_host:
+            return
+        rows: set[int] = set()
+        for hit in self.find(module, flow):
+            row = getattr(hit.node, "lineno", 0)
+            if row not in rows:
+                rows.add(row)
+                yield hit
+
+    def hit(
+        self,
+        flow: FileFlow,
+        event: Event,
+        message: str,
+        *,
+        node: ast.AST | None = None,
+        fix: Fix | None = None,
+        severity: Severity | None = None,
+        doubts: Iterable[str] = (),
+        evidence: Iterable[str] = (),
+    ) -> Hit:
+        """A hit at an event, with how often it happens and why.
+
+        Args:
+            flow: the file's flow.
+            event: what happens.
+            message: what is wrong.
+            node: the place, where it is not that of the event.
+            fix: what would mend it.
+            severity: the weight where nothing is assumed; the rule's own where it is not given.
+            doubts: what is assumed ("x is a tensor"): any makes the finding weigh one step less.
+            evidence: steps that led to the finding, before those of the frequency.
+        """
+        doubtful = list(doubts)
+        frequencies = flow.program.frequencies
+        if frequencies.is_guess(event.function):
+            doubtful.append(f"how often {event.function.name} runs, by its name")
+        weight = severity or self.severity
+        if doubtful:
+            weight = _LOWERED[weight]
+        if self.about_device and not flow.program.names_accelerator(flow.scope.key):
+            weight = Severity.NOTE
+            doubtful.append("that the program runs on an accelerator, which it never names")
+        level = flow.level(event)
+        steps = [*evidence, *(step_text(reason, flow.scope.key) for reason in flow.reasons(event))]
+        return Hit(
+            node or event.node,
+            message,
+            fix,
+            weight,
+            (*steps, *(f"assumed: {doubt}" for doubt in doubtful)),
+            how_often=level.word,
+        )
+
+
+def device_doubts(atom: Atom | None) -> list[str]:
+    """What is assumed of a tensor: that it exists, and that it lives on the training device."""
+    if atom is None:
+        return ["that it is a tensor on the training device"]
+    return ["that the tensor is on the training device"] if ASSUMED in atom.devices else []
+
+
+def step_text(reason: Reason, file: str) -> str:
+    """One step of an explanation; the file is named where it is another one."""
+    place = f"line {reason.line}" if reason.file == file else f"{os.path.basename(reason.file)}:{reason.line}"
+    return f"{reason.text} ({place})"

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npuport.analysis.flow.frequency import Level
+from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.flow.value import TENSOR
+from npuport.analysis.module import Module
+from npuport.engine.finding import Severity
+from npuport.engine.flow_rule import FlowRule, device_doubts
+from npuport.engine.rule import Hit, Triggers
+
+_WORDS = {
+    "cpu": ".cpu() copies the tensor to the host and waits for the device",
+    "numpy": ".numpy() reads the tensor on the host and waits for the device",
+    "tolist": ".tolist() reads the tensor on the host and waits for the device",
+    "truth": "asking whether a tensor is true waits for the device",
+    "format": "printing a tensor waits for the device",
+    "print": "printing a tensor waits for the device",
+}
+
+
+class HiddenHostRead(FlowRule):
+    """A tensor is read on the host where the code does not look like it.
+
+    What it does
+    ------------
+    Reports ``float(t)``, ``int(t)``, ``bool(t)``, ``if t:``, f-strings and ``print``, ``.cpu()``, ``.numpy()``,
+    ``.tolist()``, NumPy and ``math`` functions and Python's ``max`` on a tensor of the device, in code that runs
+    once per update or more often. The one read of the action for ``env.step`` is not reported.
+
+    Why on an NPU
+    -------------
+    Each of these waits until the device has computed everything that was queued, just as ``.item()`` does.
+
+    Example
+    -------
+    ::
+
+        for batch in loader:
+            loss = update(batch)
+            history.append(float(loss))
+
+    Use instead
+    -----------
+    ::
+
+        losses = []
+        for batch in loader:
+            losses.append(update(batch).detach())
+        history += torch.stack(losses).tolist()
+
+    Sources
+    -------
+    - Measured under torch_npu 2.13.0 on an emulated device: each of these is one copy to the host and one wait.
+    """
+
+    code = "NPU303"
+    name = "hidden-host-read"
+    topic = "item"
+    severity = Severity.WARNING
+    triggers = Triggers(("torch",))
+
+    def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
+        for event in flow.events("read"):
+            tensor = event.value.get(TENSOR)
+            if event.how == "item" or tensor is None or tensor.on_host or flow.is_inherent(event):
+                continue
+            if not event.value.only(TENSOR):
+                continue
+            level = flow.level(event)
+            if level >= Level.UPDATE:
+                words = _WORDS.get(event.how, f"{event.how}() of a tensor reads it on the host and waits for the device")
+                yield self.hit(
+                    flow,
+                    event,
+                    f"{words}, {level.phrase}",
+                    severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
+                    doubts=device_doubts(tensor),
+                )
