@@ -121,14 +121,23 @@ def promote(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     return frozenset(result)
 
 
+# Integers that a float this short cannot hold: NumPy takes float64, torch does not.
+_TOO_WIDE: Final = frozenset({
+    ("int64", "float32"), ("float32", "int64"), ("int32", "float32"), ("float32", "int32"),
+    ("int64", "float16"), ("float16", "int64"),
+})  # fmt: skip
+
+
 def promote_arrays(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
     """The dtypes of two NumPy arrays combined: an int64 with a float32 makes a float64."""
+    if one == other:
+        return one or ANY_DTYPE
     result = set()
     for first in one or ANY_DTYPE:
         for second in other or ANY_DTYPE:
             if first == "?" or second == "?":
                 result.add("float64" if "float64" in (first, second) else "?")
-            elif {first, second} in ({"int64", "float32"}, {"int32", "float32"}):
+            elif (first, second) in _TOO_WIDE:
                 result.add("float64")
             else:
                 result.add(first if _RANK[first] >= _RANK[second] else second)
@@ -243,7 +252,8 @@ def dtypes_of_data(value: Value | None, *, numpy: bool) -> frozenset[str]:
 def _dtypes_of_parts(parts: list[Value], *, numpy: bool) -> frozenset[str]:
     if not parts:
         return ANY_DTYPE
+    promoted = promote_arrays if numpy else promote
     result = dtypes_of_data(parts[0], numpy=numpy)
     for part in parts[1:]:
-        result = promote(result, dtypes_of_data(part, numpy=numpy))
+        result = promoted(result, dtypes_of_data(part, numpy=numpy))
     return result

@@ -1,0 +1,97 @@
+"""torch.distributions: what their classes make, and what the objects do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from npuport.analysis.flow.dtypes import ANYWHERE, FLOAT32, FLOAT64, INT64, together
+from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.library.evaluation import Evaluation
+from npuport.analysis.flow.value import (
+    CHECKED,
+    DISTRIBUTION,
+    EMPTY,
+    TENSOR,
+    UNKNOWN,
+    Atom,
+    Mixed,
+    Value,
+    is_false,
+    tensor,
+)
+
+_DISTRIBUTIONS: Final = frozenset({
+    "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet",
+    "Exponential", "Gamma", "Geometric", "Gumbel", "HalfNormal", "Independent", "Kumaraswamy", "LKJCholesky",
+    "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal", "MixtureSameFamily", "Multinomial",
+    "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough",
+    "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical", "StudentT", "TransformedDistribution",
+    "Uniform", "VonMises", "Weibull", "TanhNormal",
+})  # fmt: skip
+_OF_DISTRIBUTION: Final = frozenset({
+    "mean", "loc", "probs", "logits", "stddev", "scale", "variance", "concentration", "rate", "covariance_matrix",
+})  # fmt: skip
+_REPORTED_METHODS: Final = frozenset({"log_prob", "entropy"})
+
+
+def call(run: Evaluation, dotted: str, last: str, site: CallSite) -> Value:
+    """What ``torch.distributions.`` something gives."""
+    if last == "kl_divergence":
+        devices: frozenset[str] = EMPTY
+        for value in site.args:
+            known = value.get(DISTRIBUTION)
+            devices |= known.devices if known is not None else EMPTY
+        return tensor(FLOAT32, together(devices))
+    if last not in _DISTRIBUTIONS:
+        return UNKNOWN
+    value = _distribution(last, site)
+    if run.recording:
+        run.event("distribution", site.node, value, last, tuple(site.args), site.keywords)
+    return value
+
+
+def _distribution(name: str, site: CallSite) -> Value:
+    devices: frozenset[str] = EMPTY
+    mixed: frozenset[Mixed] = frozenset()
+    dtypes = FLOAT32
+    for value in (*site.args, *site.keywords.values()):
+        base = value.get(DISTRIBUTION)
+        atom = base or value.get(TENSOR)
+        if atom is None:
+            continue
+        devices |= atom.devices
+        mixed |= atom.mixed
+        if base is not None or atom.dtypes == FLOAT64:
+            dtypes = atom.dtypes
+    if name == "Categorical":
+        dtypes = INT64
+    checked = not is_false(site.keywords.get("validate_args"))
+    marks = frozenset({CHECKED}) if checked else EMPTY
+    return Value(Atom(DISTRIBUTION, dtypes, together(devices), refs=frozenset({name}), marks=marks, mixed=mixed))
+
+
+def method(run: Evaluation, atom: Atom, receiver: Value, name: str, site: CallSite) -> Value | None:
+    """A method of a distribution."""
+    devices = atom.devices or ANYWHERE
+    if name in ("sample", "rsample", "sample_n"):
+        return tensor(atom.dtypes, devices, run.origin(site.node))
+    if name in _REPORTED_METHODS:
+        if run.recording:
+            run.event("log_prob", site.node, Value(atom), name, tuple(site.args))
+        return tensor(_density(atom), devices, mixed=atom.mixed)
+    if name in ("cdf", "icdf", "perplexity", "enumerate_support"):
+        return tensor(_density(atom), devices)
+    return Value(atom) if name == "expand" else UNKNOWN
+
+
+def _density(atom: Atom) -> frozenset[str]:
+    return FLOAT32 if atom.dtypes == INT64 else atom.dtypes
+
+
+def attribute(atom: Atom, name: str) -> Value | None:
+    """An attribute of a distribution."""
+    if name in _OF_DISTRIBUTION:
+        return tensor(_density(atom), atom.devices or ANYWHERE)
+    if name == "mode":
+        return tensor(atom.dtypes, atom.devices or ANYWHERE)
+    return Value(atom) if name == "base_dist" else None
