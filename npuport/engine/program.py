@@ -202,6 +202,7 @@ class Program:
                 waiting.append(file)
             else:
                 yield file, []
+        results: Iterator[list[Finding]]
         if any(self.checker.asks_flow(task.rules) for task in tasks):
             results = (check_bytes(self.checker, task, self.whole) for task in tasks)
         elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks)):
@@ -275,8 +276,6 @@ class PerFileIgnores:
             return frozenset()
         if self._specs is None:
             from pathspec import GitIgnoreSpec
-
-    from npuport.engine.whole_program import WholeProgram
 
             self._specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in self._codes]
         relative = os.path.relpath(path, self._root).replace(os.sep, "/")

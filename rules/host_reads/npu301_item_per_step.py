@@ -61,7 +61,7 @@ class ItemPerStep(FlowRule):
             if event.how != "item" or flow.is_inherent(event):
                 continue
             tensor = event.value.get(TENSOR)
-            if event.value and tensor is None or tensor is not None and tensor.on_host:
+            if (event.value and tensor is None) or (tensor is not None and tensor.on_host):
                 continue
             level = flow.level(event)
             if level >= Level.UPDATE:

@@ -70,7 +70,7 @@ class HiddenHostRead(FlowRule):
                 continue
             level = flow.level(event)
             if level >= Level.UPDATE:
-                words = _WORDS.get(event.how, f"{event.how}() of a tensor reads it on the host and waits for the device")
+                words = _WORDS.get(event.how, f"{event.how}() reads a tensor on the host and waits for the device")
                 yield self.hit(
                     flow,
                     event,

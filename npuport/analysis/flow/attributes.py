@@ -32,7 +32,7 @@ def attribute(run: Evaluation, base: Value, name: str, node: ast.Attribute) -> V
         if kind == LIBRARY:
             for ref in atom.refs:
                 result = join(result, library(f"{ref}.{name}"))
-        elif kind == INSTANCE or kind == CLASS:
+        elif kind in (INSTANCE, CLASS):
             result = join(result, _of_class(run, atom, name, node))
         elif kind == FILE:
             for ref in atom.refs:

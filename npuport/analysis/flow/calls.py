@@ -9,9 +9,10 @@ from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.library.containers import make_namedtuple
 from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object
 from npuport.analysis.flow.library.environments import step_result
-from npuport.analysis.flow.library.python_functions import make_namedtuple
+from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
 from npuport.analysis.flow.library.tensor_methods import method_proves_tensor, moved_unknown, weak_method
 from npuport.analysis.flow.value import (
     CLASS,
@@ -42,7 +43,6 @@ from npuport.analysis.flow.vocabulary import (
     UPDATE_METHOD,
 )
 
-NAMEDTUPLE = "namedtuple:"
 # More methods of one name than this say nothing of which is called.
 _MOST_CANDIDATES = 3
 _SOME_TENSOR = Atom(TENSOR, ANY_DTYPE, ANYWHERE)
@@ -328,4 +328,3 @@ def _call_common_method(run: Evaluation, site: CallSite, name: str) -> Value:
     if name == "numpy":
         return array(ANY_DTYPE)
     return UNKNOWN
-

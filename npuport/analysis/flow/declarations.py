@@ -155,9 +155,7 @@ def blocks_of(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
             yield part.body
 
 
-def _declare_function(
-    scope: Scope, node: Definition, inside: Function, owner: Class | None, prefix: str
-) -> Function:
+def _declare_function(scope: Scope, node: Definition, inside: Function, owner: Class | None, prefix: str) -> Function:
     key = f"{scope.key}:{prefix}{node.name}"
     if any(function.key == key for function in scope.functions[-64:]):
         key = f"{key}#{node.lineno}"

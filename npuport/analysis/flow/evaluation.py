@@ -67,7 +67,12 @@ class Evaluation:
 
     @property
     def recording(self) -> bool:
-        """Whether events are wanted."""
+        """Whether events are wanted: they tell which functions are worth a visit for rules."""
+        return not self._muted
+
+    @property
+    def for_rules(self) -> bool:
+        """Whether this is the visit whose events rules read."""
         return self._recording is not None and not self._muted
 
     # Evaluating

@@ -114,7 +114,7 @@ def _subscript(run: Evaluation, node: ast.Subscript) -> Value:
     result: Value | None = None
     for atom in base.atoms.values():
         kind = atom.kind
-        if kind == TENSOR or kind == ARRAY:
+        if kind in (TENSOR, ARRAY):
             result = join(result, Value(atom if isinstance(node.slice, ast.Slice) else atom.replaced(marks=EMPTY)))
         elif kind == SEQUENCE:
             result = join(result, _element(atom, node.slice))
@@ -172,7 +172,7 @@ def _display(run: Evaluation, node: ast.Tuple | ast.List | ast.Set) -> Value:
             return sequence(join(join_all(items), element_of(inner)) or None)
         items += atom.items
     longest = _LONGEST_TUPLE if isinstance(node, ast.Tuple) else _LONGEST_LIST
-    if len(items) > longest or not items and not isinstance(node, ast.Tuple):
+    if len(items) > longest or (not items and not isinstance(node, ast.Tuple)):
         return sequence(join_all(items) if items else None)
     return sequence(items=tuple(items))
 
@@ -327,31 +327,33 @@ def _named(run: Evaluation, node: ast.NamedExpr) -> Value:
     return value
 
 
-Evaluation.EXPRESSIONS.update({
-    ast.Constant: _constant,
-    ast.JoinedStr: _format,
-    ast.Name: _name,
-    ast.Attribute: _attribute,
-    ast.Subscript: _subscript,
-    ast.Slice: _slice,
-    ast.Tuple: _display,
-    ast.List: _display,
-    ast.Set: _display,
-    ast.Dict: _mapping,
-    ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.BoolOp: _bool,
-    ast.Compare: _compare,
-    ast.IfExp: _choice,
-    ast.ListComp: _list_comprehension,
-    ast.SetComp: _list_comprehension,
-    ast.GeneratorExp: _list_comprehension,
-    ast.DictComp: _dict_comprehension,
-    ast.Lambda: _lambda,
-    ast.Yield: _yield,
-    ast.YieldFrom: _yield,
-    ast.Await: _inner,
-    ast.Starred: _inner,
-    ast.NamedExpr: _named,
-    ast.Call: evaluate_call,
-})
+Evaluation.EXPRESSIONS.update(
+    {
+        ast.Constant: _constant,
+        ast.JoinedStr: _format,
+        ast.Name: _name,
+        ast.Attribute: _attribute,
+        ast.Subscript: _subscript,
+        ast.Slice: _slice,
+        ast.Tuple: _display,
+        ast.List: _display,
+        ast.Set: _display,
+        ast.Dict: _mapping,
+        ast.BinOp: _binary,
+        ast.UnaryOp: _unary,
+        ast.BoolOp: _bool,
+        ast.Compare: _compare,
+        ast.IfExp: _choice,
+        ast.ListComp: _list_comprehension,
+        ast.SetComp: _list_comprehension,
+        ast.GeneratorExp: _list_comprehension,
+        ast.DictComp: _dict_comprehension,
+        ast.Lambda: _lambda,
+        ast.Yield: _yield,
+        ast.YieldFrom: _yield,
+        ast.Await: _inner,
+        ast.Starred: _inner,
+        ast.NamedExpr: _named,
+        ast.Call: evaluate_call,
+    }
+)

@@ -288,12 +288,16 @@ class Frequencies:
     def _about(self, file: str, frame: Frame) -> str:
         if frame.kind == LOOP:
             level = self._loop_level(file, frame)
-            return {
-                Level.TRANSITION: "loop over the transitions of a batch",
-                Level.STEP: "loop that steps the environment",
-                Level.UPDATE: "loop of updates",
-                Level.ITERATION: "loop of iterations",
-            }.get(level, "") if level is not None else ""
+            return (
+                {
+                    Level.TRANSITION: "loop over the transitions of a batch",
+                    Level.STEP: "loop that steps the environment",
+                    Level.UPDATE: "loop of updates",
+                    Level.ITERATION: "loop of iterations",
+                }.get(level, "")
+                if level is not None
+                else ""
+            )
         if frame.kind == COMPREHENSION:
             return "comprehension over the transitions of a batch" if frame.about == ROWS_LOOP else ""
         if frame.about == EVERY_NTH:

@@ -26,9 +26,10 @@ from npuport.analysis.flow.value import (
 from npuport.analysis.flow.vocabulary import EPISODE_END_NAME, EPISODE_END_TEXTS, LOGGING_ATTRIBUTE, ROWS_NAME
 
 _SMALL_ELEMENTS = frozenset({INSTANCE, LAYER, OPTIMIZER, TEXT, FUNCTION, CLASS})
-_SMALL_METHODS = frozenset(
-    "parameters named_parameters items keys values modules named_modules children buffers state_dict".split()
-)
+_SMALL_METHODS = frozenset({
+    "parameters", "named_parameters", "items", "keys", "values", "modules", "named_modules",
+    "children", "buffers", "state_dict",
+})  # fmt: skip
 _PASSING_ON = frozenset({"enumerate", "zip", "reversed", "tqdm", "trange", "list", "tuple"})
 _TENSOR_TYPES = frozenset({"torch.Tensor", "th.Tensor", "Tensor"})
 _ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
@@ -41,12 +42,9 @@ def gate_of(test: ast.expr) -> str:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             return EVERY_NTH
         if (
-            isinstance(node, ast.Name)
-            and EPISODE_END_NAME.match(node.id)
-            or isinstance(node, ast.Attribute)
-            and LOGGING_ATTRIBUTE.match(node.attr)
-            or isinstance(node, ast.Constant)
-            and node.value in EPISODE_END_TEXTS
+            (isinstance(node, ast.Name) and EPISODE_END_NAME.match(node.id))
+            or (isinstance(node, ast.Attribute) and LOGGING_ATTRIBUTE.match(node.attr))
+            or (isinstance(node, ast.Constant) and node.value in EPISODE_END_TEXTS)
         ):
             found = EPISODE_END
     return found

@@ -61,7 +61,7 @@ class Knowledge:
 
     def replace(self, scope: Scope) -> None:
         """Take new declarations for a file; what other files pass and write to them stays."""
-        old = self.scopes[scope.key] if scope.key in self.scopes else None
+        old = self.scopes.get(scope.key)
         scope.component = old.component if old is not None else scope.key
         self.scopes[scope.key] = scope
         own = f"{scope.key}:"
@@ -81,7 +81,8 @@ class Knowledge:
         self._lineages.clear()
         self._heirs = None
         self._methods = {
-            place: [method for method in methods if method.file != scope.key] for place, methods in self._methods.items()
+            place: [method for method in methods if method.file != scope.key]
+            for place, methods in self._methods.items()
         }
         self._add(scope)
 
@@ -166,7 +167,8 @@ class Knowledge:
         if known is not None:
             return known
         own = self.classes[key]
-        line, outside = [own], set()
+        line: list[Class] = [own]
+        outside: set[str] = set()
         self._lineages[key] = (line, frozenset())  # a class that inherits itself ends here
         for base in own.bases:
             value = self.named_statically(own.file, base)
@@ -235,7 +237,7 @@ class Knowledge:
         value = bounded(value, MAX_DEPTH - 1)
         passed = function.contributions.setdefault(name, {})
         before = passed.get(site)
-        if before is None and not value.atoms or before is not None and same(before, value):
+        if (before is None and not value.atoms) or (before is not None and same(before, value)):
             return
         passed[site] = value
         joined = bounded(join_all(passed.values()), MAX_DEPTH - 1) if len(passed) > 1 else value

@@ -57,9 +57,7 @@ def link(scope: Scope, linker: Linker) -> None:
             _link_block(scope, function.node.body, linker, None)
 
 
-def _link_block(
-    scope: Scope, statements: Iterable[ast.stmt], linker: Linker, names: dict[str, Value] | None
-) -> None:
+def _link_block(scope: Scope, statements: Iterable[ast.stmt], linker: Linker, names: dict[str, Value] | None) -> None:
     for statement in statements:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             bound = imported_values(scope, statement, linker)

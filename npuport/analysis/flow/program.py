@@ -19,7 +19,6 @@ from npuport.analysis.flow.knowledge import Knowledge
 from npuport.analysis.flow.linking import Linker, connect, link
 from npuport.analysis.flow.losses import LossInput
 from npuport.analysis.flow.types import value_of_annotation
-from npuport.analysis.walk import FUNCTIONS
 from npuport.analysis.flow.value import (
     CLASS,
     DEVICE,
@@ -32,6 +31,7 @@ from npuport.analysis.flow.value import (
     Value,
     join,
 )
+from npuport.analysis.walk import FUNCTIONS
 
 __all__ = ["FileFlow", "ProgramFlow", "expressions", "statements"]
 
@@ -267,5 +267,3 @@ def _join_defaults(run: Evaluation, arguments: ast.arguments, instance: str | No
         if _DEVICE_PARAMETER.search(parameter.arg) and (TEXT in value.atoms or DEVICE in value.atoms):
             value = _ANYWHERE  # "cpu" as the default device says nothing of the run
         run.names[parameter.arg] = join(run.names[parameter.arg], value)
-
-

@@ -234,7 +234,7 @@ def _loop(run: Evaluation, statement: ast.For | ast.AsyncFor | ast.While, about:
     before, outer = run.names, run.frame
     run.frame = Frame(outer, LOOP, about, run.place(statement))
     # One pass tells most; what a body hands on to its next turn matters where rules look.
-    passes = 2 if run.recording else 1
+    passes = 2 if run.for_rules else 1
     for turn in range(passes):
         last = turn == passes - 1
         facts, calls = len(run.function.facts), len(run.function.calls)
@@ -344,30 +344,32 @@ def _define_class(run: Evaluation, statement: ast.ClassDef, value: Value) -> Non
                         run.set_attribute(key, target.id, assigned)
 
 
-Evaluation.STATEMENTS.update({
-    ast.Expr: _expression,
-    ast.Import: _import,
-    ast.ImportFrom: _import,
-    ast.Return: _return,
-    ast.Raise: _raise,
-    ast.Break: _leave,
-    ast.Continue: _leave,
-    ast.Assert: _assert,
-    ast.Assign: _assign,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
-    ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
-    ast.While: _while,
-    ast.With: _with,
-    ast.AsyncWith: _with,
-    ast.Try: _try,
-    ast.Match: _match,
-    ast.Global: _global,
-    ast.FunctionDef: _define,
-    ast.AsyncFunctionDef: _define,
-    ast.ClassDef: _define,
-})
+Evaluation.STATEMENTS.update(
+    {
+        ast.Expr: _expression,
+        ast.Import: _import,
+        ast.ImportFrom: _import,
+        ast.Return: _return,
+        ast.Raise: _raise,
+        ast.Break: _leave,
+        ast.Continue: _leave,
+        ast.Assert: _assert,
+        ast.Assign: _assign,
+        ast.AnnAssign: _annotated,
+        ast.AugAssign: _augmented,
+        ast.If: _if,
+        ast.For: _for,
+        ast.AsyncFor: _for,
+        ast.While: _while,
+        ast.With: _with,
+        ast.AsyncWith: _with,
+        ast.Try: _try,
+        ast.Match: _match,
+        ast.Global: _global,
+        ast.FunctionDef: _define,
+        ast.AsyncFunctionDef: _define,
+        ast.ClassDef: _define,
+    }
+)
 if hasattr(ast, "TryStar"):  # Python 3.11
     Evaluation.STATEMENTS[ast.TryStar] = _try

@@ -229,7 +229,9 @@ def sequence(
     marks: frozenset[str] = EMPTY,
 ) -> Value:
     """A list, tuple or iterator; ``fields`` are the names of a named tuple, joined by commas."""
-    return Value(Atom(SEQUENCE, element=element, items=items, refs=frozenset({fields}) if fields else EMPTY, marks=marks))
+    return Value(
+        Atom(SEQUENCE, element=element, items=items, refs=frozenset({fields}) if fields else EMPTY, marks=marks)
+    )
 
 
 def same(one: Value | None, other: Value | None) -> bool:
@@ -321,7 +323,7 @@ def _join_contents(one: Atom, other: Atom, depth: int) -> tuple[Value | None, It
         return element, joined if len(joined) <= MAX_KEYS else None
     for items in (mine, theirs):
         for item in items or ():
-            element = join(element, item, depth)  # type: ignore[arg-type]
+            element = join(element, item, depth)
     return element, None
 
 
@@ -351,14 +353,14 @@ def element_of(value: Value) -> Value:
     result: Value | None = None
     for atom in value.atoms.values():
         kind = atom.kind
-        if kind == TENSOR or kind == ARRAY:
+        if kind in (TENSOR, ARRAY):
             result = join(result, Value(atom))
         elif kind == SEQUENCE:
             result = join(result, atom.element)
             if isinstance(atom.items, tuple):
                 for item in atom.items:
                     result = join(result, item)
-        elif kind == MAPPING or kind == TEXT:
+        elif kind in (MAPPING, TEXT):
             result = join(result, A_TEXT)
         elif kind == LOADER:
             result = join(result, atom.element)

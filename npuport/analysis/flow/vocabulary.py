@@ -10,14 +10,18 @@ BUILTIN_NAMES: Final = frozenset(dir(builtins))
 
 # What star imports of libraries are likely to bring.
 STAR_NAMES: Final = {
-    "torch": frozenset(
-        "Tensor tensor zeros ones cuda device cat stack nn no_grad FloatTensor LongTensor float32 float64 int64 "
-        "save load from_numpy as_tensor".split()
-    ),
-    "torch.nn": frozenset("Module Linear Sequential ReLU Tanh MSELoss SmoothL1Loss functional Parameter".split()),
-    "torch.distributions": frozenset("Categorical Normal MultivariateNormal Bernoulli Beta Independent".split()),
-    "numpy": frozenset("array zeros ones float32 float64 asarray".split()),
-}
+    "torch": frozenset({
+        "Tensor", "tensor", "zeros", "ones", "cuda", "device", "cat", "stack", "nn", "no_grad", "FloatTensor",
+        "LongTensor", "float32", "float64", "int64", "save", "load", "from_numpy", "as_tensor",
+    }),
+    "torch.nn": frozenset({
+        "Module", "Linear", "Sequential", "ReLU", "Tanh", "MSELoss", "SmoothL1Loss", "functional", "Parameter",
+    }),
+    "torch.distributions": frozenset({
+        "Categorical", "Normal", "MultivariateNormal", "Bernoulli", "Beta", "Independent",
+    }),
+    "numpy": frozenset({"array", "zeros", "ones", "float32", "float64", "asarray"}),
+}  # fmt: skip
 
 ENVIRONMENT_NAME: Final = re.compile(r"(?:^|_)v?env(?:s|ironments?)?(?:_|$|\d)|vec_?env", re.IGNORECASE)
 SEVERAL_ENVIRONMENTS: Final = re.compile(r"envs$|venv|vec_?env", re.IGNORECASE)
@@ -63,13 +67,16 @@ ACTING_FUNCTION: Final = re.compile(
 ACTION_NAME: Final = re.compile(r"act|^a$|^a_")
 
 # Attributes and methods that so many classes have that one of the program proves nothing.
-COMMON_ATTRIBUTES: Final = frozenset(
-    "data shape dtype device size grad T real step mean std name values keys items env args".split()
-)
-COMMON_METHODS: Final = frozenset(
-    "parameters named_parameters state_dict load_state_dict append items keys values get add copy train eval close step "
-    "reset mean sum reshape flatten squeeze tolist numpy size dim view log exp extend pop insert remove index count "
-    "join split format start write read".split()
-)
+COMMON_ATTRIBUTES: Final = frozenset({
+    "data", "shape", "dtype", "device", "size", "grad", "T", "real", "step", "mean", "std", "name",
+    "values", "keys", "items", "env", "args",
+})  # fmt: skip
+COMMON_METHODS: Final = frozenset({
+    "parameters", "named_parameters", "state_dict", "load_state_dict", "append", "items", "keys",
+    "values", "get", "add", "copy", "train", "eval", "close", "step", "reset", "mean", "sum",
+    "reshape", "flatten", "squeeze", "tolist", "numpy", "size", "dim", "view", "log", "exp",
+    "extend", "pop", "insert", "remove", "index", "count", "join", "split", "format", "start",
+    "write", "read",
+})  # fmt: skip
 # A function of this name runs now and then, whatever it loops over.
 EVALUATING_FUNCTION: Final = re.compile(r"^_?(?:eval|evaluate|test|play|enjoy|render|demo|watch|visuali[sz]e)(?:_|$)")

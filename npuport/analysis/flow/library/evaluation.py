@@ -15,13 +15,15 @@ class Evaluation(Protocol):
 
     Attributes:
         file: key of the file, for origins.
-        recording: whether events are wanted; without, ``event`` does nothing.
         unpacked: how many targets the statement unpacks the call into, 0 where it does not.
     """
 
     file: str
-    recording: bool
     unpacked: int
+
+    @property
+    def recording(self) -> bool:
+        """Whether events are wanted."""
 
     def origin(self, node: ast.AST) -> Origin:
         """Where a value that this node makes is made."""
