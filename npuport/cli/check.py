@@ -83,7 +83,7 @@ def _explain(job: Job, checker: Checker, files: list[Path], place: str) -> int:
         raise UsageError(f"{name}: no such file")
     known = next((file for file in files if file.resolve() == path.resolve()), None)
     program = Program(files if known else [*files, path], job.settings, checker, use_cache=False)
-    found = program.whole.explain(str(known or path), int(number))
+    found = program.everything.explain(str(known or path), int(number))
     if found is None:
         raise UsageError(f"{place}: no statement begins on this line")
     level, reasons = found

@@ -11,12 +11,13 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from npuport import __version__
+from npuport.analysis.flow.linking import Request
 from npuport.analysis.module import ProjectFacts
 from npuport.analysis.project import FileFacts
 from npuport.engine.checking import Checker
@@ -74,11 +75,16 @@ class Cache:
         entry["facts"] = facts_as_data(facts)
         self._changed = True
 
+    def store_requests(self, entry: dict[str, Any], requests: Iterable[Request]) -> None:
+        """Remember what a file imports."""
+        entry["requests"] = sorted(requests)
+        self._changed = True
+
     def store_findings(
-        self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding], *, asks_for_importers: bool
+        self, entry: dict[str, Any], circumstances: str, findings: list[Finding], *, asks_for_importers: bool
     ) -> None:
         """Remember what was found in a file."""
-        entry["project"] = project_key(project)
+        entry["project"] = circumstances
         entry["asks"] = asks_for_importers
         entry["findings"] = [finding.as_dict() for finding in findings]
         self._changed = True
@@ -115,9 +121,17 @@ def cached_facts(entry: dict[str, Any]) -> FileFacts:
     return FileFacts(torch, None if imported is None else frozenset(imported), frozenset(classes), transfer)
 
 
-def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Finding] | None:
+def cached_requests(entry: dict[str, Any]) -> list[Request] | None:
+    """What a file imports, where an entry keeps it."""
+    try:
+        return [(str(dotted), int(level)) for dotted, level in entry["requests"]]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def cached_findings(entry: dict[str, Any], circumstances: str) -> list[Finding] | None:
     """The findings that an entry keeps, if the other files still tell the same."""
-    if entry.get("project") != project_key(project):
+    if entry.get("project") != circumstances:
         return None
     try:
         return [Finding.from_dict(data) for data in entry["findings"]]
@@ -125,9 +139,9 @@ def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Findin
         return None  # damaged: check again
 
 
-def project_key(project: ProjectFacts) -> str:
-    """What of the other files an entry depends on, as text."""
-    return f"{project.used_by_torch} {project.transfer_to_npu} {sorted(project.classes_with_cuda)}"
+def circumstances_of(project: ProjectFacts, program: str) -> str:
+    """What of the other files an entry depends on, as text; ``program`` is a digest of those it flows through."""
+    return f"{project.used_by_torch} {project.transfer_to_npu} {sorted(project.classes_with_cuda)} {program}"
 
 
 def cache_key(checker: Checker, per_file_ignores: object) -> str:

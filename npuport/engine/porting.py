@@ -86,7 +86,7 @@ def _fix(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool) 
         outcome.remaining += unreadable(program.checker, str(file.path), error)
         return None
     facts, ignored = program.facts_of(file.path), program.ignored(file.path)
-    whole = program.whole if program.checker.uses_flow else None
+    whole = program.everything if program.checker.uses_flow else None
     return source, fix_source(program.checker, source, facts, unsafe=unsafe, ignored=ignored, whole=whole)
 
 

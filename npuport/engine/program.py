@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from npuport.analysis.module import ProjectFacts
+from npuport.analysis.flow.linking import Request, requests_of
+from npuport.analysis.module import Module, ProjectFacts
 from npuport.analysis.project import FileFacts, imports_foreign_library, relate, scan
-from npuport.engine.cache import FOLDER, Cache, cache_key, cached_facts, cached_findings
+from npuport.engine.cache import (
+    FOLDER,
+    Cache,
+    cache_key,
+    cached_facts,
+    cached_findings,
+    cached_requests,
+    circumstances_of,
+)
 from npuport.engine.checking import Checked, Checker, check_source, unreadable
 from npuport.engine.finding import Finding
 from npuport.engine.rule import Rule
@@ -23,6 +31,7 @@ from npuport.sources.text import SourceText, decode, read_bytes
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+    from npuport.engine.components import Components
     from npuport.engine.whole_program import WholeProgram
 
 # Starting a second process costs about as much as checking half a megabyte; see benchmarks/check_speed.py.
@@ -83,6 +92,7 @@ class Program:
             Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
         )
         self._named = frozenset(named)
+        self._modules: dict[Path, Module | None] = {}
         self.files = [self._load(path) for path in files]
         if any(self._asks_for_importers(file) for file in self.files):
             self._scan_imports()
@@ -163,7 +173,7 @@ class Program:
         waiting: list[SourceFile] = []
         for file in self.files:
             known = (
-                cached_findings(file.entry, self.facts_of(file.path))
+                cached_findings(file.entry, self._circumstances(file))
                 if file.entry is not None and file.fault is None
                 else None
             )
@@ -180,10 +190,17 @@ class Program:
             findings += found
             if self._cache is not None and file.entry is not None:
                 asks = self._asks_for_importers(file)
-                self._cache.store_findings(file.entry, self.facts_of(file.path), found, asks_for_importers=asks)
+                self._cache.store_findings(file.entry, self._circumstances(file), found, asks_for_importers=asks)
         if self._cache is not None:
             self._cache.save()
         return sorted(findings, key=lambda finding: finding.sort_key)
+
+    def _circumstances(self, file: SourceFile) -> str:
+        """What the findings of a file depend on beside its own text."""
+        program = ""
+        if self.checker.uses_flow and str(file.path) in self._components:
+            program = self._components.digest(str(file.path))
+        return circumstances_of(self.facts_of(file.path), program)
 
     def _check_files(self, files: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, list[Finding]]]:
         tasks: list[FileTask] = []
@@ -203,25 +220,58 @@ class Program:
             else:
                 yield file, []
         results: Iterator[list[Finding]]
-        if any(self.checker.asks_flow(task.rules) for task in tasks):
-            results = (check_bytes(self.checker, task, self.whole) for task in tasks)
+        asking = [file for file, task in zip(waiting, tasks, strict=True) if self.checker.asks_flow(task.rules)]
+        if asking:
+            whole = self.whole(asking)
+            results = (check_bytes(self.checker, task, whole) for task in tasks)
         elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks)):
             results = _check_in_pool(self.checker, tasks)
         else:
             results = (check_bytes(self.checker, task) for task in tasks)
         yield from zip(waiting, results, strict=True)
 
-    @cached_property
-    def whole(self) -> WholeProgram:
-        """All files as one program, for rules that ask what flows through it."""
+    def whole(self, files: Iterable[SourceFile]) -> WholeProgram:
+        """The programs that some files are part of, for rules that ask what flows through them."""
         from npuport.engine.whole_program import WholeProgram
 
-        return WholeProgram(self.checker.target, self._sources())
+        members = self._components.around(str(file.path) for file in files)
+        modules = (self._module(file) for file in self.files if str(file.path) in members)
+        return WholeProgram(self.checker.target, [module for module in modules if module is not None])
 
-    def _sources(self) -> Iterator[tuple[SourceText, ProjectFacts]]:
-        for file in self.files:
-            with suppress(UnreadableSource):
-                yield self.source(file), self.facts_of(file.path)
+    @cached_property
+    def everything(self) -> WholeProgram:
+        """All files of the run and what flows through them."""
+        return self.whole(self.files)
+
+    @cached_property
+    def _components(self) -> Components:
+        from npuport.engine.components import Components
+
+        requests = {str(file.path): asked for file in self.files if (asked := self._requests(file)) is not None}
+        hashes = {str(file.path): file.entry["hash"] for file in self.files if file.entry is not None}
+        return Components(requests, hashes)
+
+    def _requests(self, file: SourceFile) -> Iterable[Request] | None:
+        """What a file imports, from the cache or from its text; None where it cannot be parsed."""
+        known = cached_requests(file.entry) if file.entry is not None else None
+        if known is not None:
+            return known
+        module = self._module(file)
+        if module is None:
+            return None
+        requests = requests_of(module.tree)
+        if self._cache is not None and file.entry is not None:
+            self._cache.store_requests(file.entry, requests)
+        return requests
+
+    def _module(self, file: SourceFile) -> Module | None:
+        """A file's syntax, parsed once."""
+        if file.path not in self._modules:
+            try:
+                self._modules[file.path] = Module(self.source(file), self.checker.target, self.facts_of(file.path))
+            except UnreadableSource:
+                self._modules[file.path] = None
+        return self._modules[file.path]
 
 
 def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:

@@ -1,4 +1,4 @@
-"""The parsed files of a run as one program, for rules that ask what flows through it."""
+"""The parsed files of a run as programs, for rules that ask what flows through it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,20 @@ from collections.abc import Iterable
 from npuport.analysis.flow.frequency import Level, Reason
 from npuport.analysis.flow.program import ProgramFlow
 from npuport.analysis.module import Module, ProjectFacts
-from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
 
 
 class WholeProgram:
-    """Every file of a run, parsed once, and the flow through all of them.
+    """Parsed files and the flow through all of them.
 
     Args:
         target: the torch_npu release whose facts count.
-        sources: the files with what the others tell of them; those that cannot be parsed are left out.
+        modules: the files.
     """
 
-    def __init__(self, target: str, sources: Iterable[tuple[SourceText, ProjectFacts]]) -> None:
+    def __init__(self, target: str, modules: Iterable[Module]) -> None:
         self._target = target
-        self._modules: dict[str, Module] = {}
-        for source, project in sources:
-            try:
-                module = Module(source, target, project)
-            except UnreadableSource:
-                continue
-            self._modules[module.key] = module
+        self._modules = {module.key: module for module in modules}
         self.flow = ProgramFlow(
             {key: module.tree for key, module in self._modules.items()},
             {key: module.source.text for key, module in self._modules.items()},
@@ -40,9 +33,10 @@ class WholeProgram:
             UnreadableSource: it is not valid Python.
         """
         known = self._modules.get(str(source.path))
-        if known is not None and known.source.text == source.text and known.project == project:
-            module = known
-        else:
+        if known is None:  # no rule asks what flows through it
+            return Module(source, self._target, project)
+        module = known
+        if known.source.text != source.text or known.project != project:
             module = Module(source, self._target, project)
             self._modules[module.key] = module
             self.flow.replace(module.key, module.tree, source.text)

@@ -72,17 +72,10 @@ class Reason:
 
 
 class Frequencies:
-    """The levels of all places of a program.
+    """The levels of all places of a program."""
 
-    Args:
-        knowledge: the program.
-        functions: the functions to look at.
-        known: what was found before, which holds for all others.
-    """
-
-    def __init__(self, knowledge: Knowledge, functions: Iterable[Function], known: Frequencies | None = None) -> None:
+    def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
-        self._known = known
         # By function: what happens in one run of it, outside its own loops, and anywhere below.
         self._direct: dict[str, set[str]] = defaultdict(set)
         self._anywhere: dict[str, set[str]] = defaultdict(set)
@@ -92,10 +85,24 @@ class Frequencies:
         self._updating_gates: set[tuple[str, Place]] = set()
         self._entry: dict[str, Level] = {}
         self._entry_reason: dict[str, tuple[Function, Place, Frame | None] | str] = {}
-        looked_at = list(functions)
-        self._collect(looked_at)
-        self._mark_gates(looked_at)
-        self._enter(looked_at)
+        self._look_at(list(knowledge.functions.values()))
+
+    def _look_at(self, functions: list[Function]) -> None:
+        self._collect(functions)
+        self._mark_gates(functions)
+        self._enter(functions)
+
+    def look_again(self, file: str) -> None:
+        """A file has a new text; how often the others call its functions is as it was."""
+        own = f"{file}:"
+        for table in (self._direct, self._anywhere):
+            for key in [key for key in table if key.startswith(own)]:
+                del table[key]
+        for places in (self._loop_direct, self._loop_anywhere):
+            for place in [place for place in places if place[0] == file]:
+                del places[place]
+        self._updating_gates = {gate for gate in self._updating_gates if gate[0] != file}
+        self._look_at([function for function in self._knowledge.functions.values() if function.file == file])
 
     # Steps and updates
 
@@ -108,10 +115,9 @@ class Frequencies:
         for function in functions:
             for what, _, frame in function.facts:
                 self._note(function, frame, what, direct=True, waiting=waiting)
-        if self._known is not None:
-            for function in functions:
-                for callee, _, frame in function.calls:
-                    self._note_known(function, frame, callee, waiting)
+        for function in functions:
+            for callee, _, frame in function.calls:
+                self._note_known(function, frame, callee, waiting)
         seen: set[tuple[str, str, bool]] = set()
         while waiting:
             entry = waiting.pop()
@@ -125,10 +131,9 @@ class Frequencies:
     def _note_known(
         self, function: Function, frame: Frame | None, callee: str, waiting: list[tuple[str, str, bool]]
     ) -> None:
-        """A call of a function that was looked at before."""
-        assert self._known is not None
-        for what in self._known._anywhere.get(callee, ()):
-            direct = what in self._known._direct.get(callee, ())
+        """A call of a function of which something is known already."""
+        for what in tuple(self._anywhere.get(callee, ())):
+            direct = what in self._direct.get(callee, ())
             self._note(function, frame, what, direct=direct, waiting=waiting)
 
     def _note(
@@ -184,13 +189,10 @@ class Frequencies:
         called = {callee for function in functions for callee, _, _ in function.calls if callee != function.key}
         for function in functions:
             level, why = self._own_level(function, called)
-            known = self._known.entry(function) if self._known is not None else Level.ONCE
-            self._entry[function.key] = max(level, known)
-            before = self._known._entry_reason.get(function.key) if self._known is not None else None
-            if known > level and before is not None:
-                self._entry_reason[function.key] = before
-            elif why:
-                self._entry_reason[function.key] = why
+            if level > self.entry(function) or function.key not in self._entry:
+                self._entry[function.key] = level
+                if why:
+                    self._entry_reason[function.key] = why
         waiting = list(functions)
         while waiting:  # levels only rise, and there are five
             function = waiting.pop()
@@ -222,10 +224,7 @@ class Frequencies:
 
     def entry(self, function: Function) -> Level:
         """How often a function is called."""
-        level = self._entry.get(function.key)
-        if level is None:
-            return self._known.entry(function) if self._known is not None else Level.ONCE
-        return level
+        return self._entry.get(function.key, Level.ONCE)
 
     def level(self, function: Function, frame: Frame | None) -> Level:
         """How often a place runs."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from npuport.analysis.flow.declarations import Scope, blocks_of, imported_name, library
 from npuport.analysis.flow.value import FILE, Atom, Value
+
+# What an import asks for: a dotted name, and the dots before it.
+Request: TypeAlias = tuple[str, int]
 
 
 class Linker:
@@ -113,9 +117,27 @@ def _file(key: str) -> Value:
     return Value(Atom(FILE, refs=frozenset({key})))
 
 
-def connect(scopes: Mapping[str, Scope]) -> None:
-    """Give every file its component: files that imports connect are one program."""
-    leader = {key: key for key in scopes}
+def requests_of(tree: ast.Module) -> set[Request]:
+    """All that the imports of a file ask for, wherever they stand."""
+    found: set[Request] = set()
+    blocks: list[list[ast.stmt]] = [tree.body]
+    while blocks:
+        for statement in blocks.pop():
+            if isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    found |= {(alias.name, 0), (alias.name.partition(".")[0], 0)}
+            elif isinstance(statement, ast.ImportFrom):
+                module, level = statement.module or "", statement.level
+                found.add((module, level))
+                found.update((f"{module}.{alias.name}" if module else alias.name, level) for alias in statement.names)
+            else:
+                blocks += blocks_of(statement)
+    return found
+
+
+def connected(targets: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """For every file one that stands for all files that imports connect with it."""
+    leader = {key: key for key in targets}
 
     def find(key: str) -> str:
         while leader[key] != key:
@@ -123,9 +145,14 @@ def connect(scopes: Mapping[str, Scope]) -> None:
             key = leader[key]
         return key
 
-    for scope in scopes.values():
-        for target in scope.imports:
+    for key, imported in targets.items():
+        for target in imported:
             if target in leader:
-                leader[find(scope.key)] = find(target)
-    for scope in scopes.values():
-        scope.component = find(scope.key)
+                leader[find(key)] = find(target)
+    return {key: find(key) for key in targets}
+
+
+def connect(scopes: Mapping[str, Scope]) -> None:
+    """Give every file its component: files that imports connect are one program."""
+    for key, component in connected({key: scope.imports for key, scope in scopes.items()}).items():
+        scopes[key].component = component

@@ -64,7 +64,7 @@ class ProgramFlow:
         self.knowledge = Knowledge(scopes, linker)
         self._texts = dict(texts)
         self._settle(function for scope in scopes for function in scope.functions)
-        self.frequencies = Frequencies(self.knowledge, self.knowledge.functions.values())
+        self.frequencies = Frequencies(self.knowledge)
 
     def _settle(self, functions: Iterable[Function], within: str | None = None) -> None:
         """Evaluate functions until nothing changes, or each was visited often enough; ``within`` one file only."""
@@ -87,8 +87,7 @@ class ProgramFlow:
         self.knowledge.replace(scope)
         self._texts[key] = text
         self._settle(scope.functions, within=key)
-        functions = [function for function in self.knowledge.functions.values() if function.file == key]
-        self.frequencies = Frequencies(self.knowledge, functions, known=self.frequencies)
+        self.frequencies.look_again(key)
         self.actions.forget(key)
 
     @cached_property
