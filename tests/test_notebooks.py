@@ -174,6 +174,15 @@ def test_cell_that_is_no_python_is_named() -> None:
     assert places(notebook("import torch", text_cell(""), "\nprint 'cuda'")) == [("NPU000", 3, 2, 1)]
 
 
+def test_syntax_error_counts_the_lines_of_its_cell() -> None:
+    def message(*cells: str) -> str:
+        (finding,) = check_bytes(checker(), FileTask(PATH, notebook("import torch", *cells).encode()))
+        return finding.message
+
+    assert "after function definition on line 2;" in message("# cuda\ndef f():\nx")
+    assert "'(' on line 1 of cell 2;" in message("x = f(\ncuda", "\n]")
+
+
 def test_import_lands_behind_the_last_line_of_its_cell() -> None:
     text = notebook("import os\nimport torch", "%%time\nx.cuda()", "!ls\ny.cuda()")
     assert sources(fixed(text)) == [

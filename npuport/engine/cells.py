@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from npuport.engine.checking import SYNTAX_ERROR
 from npuport.engine.finding import Finding, TextEdit
 from npuport.sources.text import SourceText
+
+# Python's words for the place where a block or bracket was opened.
+_OPENED = re.compile(r"(?<= on line )\d+")
 
 
 def in_cells(source: SourceText, findings: Iterable[Finding]) -> list[Finding]:
@@ -27,7 +32,16 @@ def _in_cell(source: SourceText, finding: Finding) -> Finding:
     if cell is None:
         return finding
     fix = finding.fix and replace(finding.fix, edits=tuple(_edit_in_cell(source, edit) for edit in finding.fix.edits))
-    return replace(finding.shifted(1 - first_row), cell=cell, fix=fix)
+    message = finding.message
+    if finding.code == SYNTAX_ERROR:
+        message = _OPENED.sub(lambda match: _line_in_cell(source, int(match.group()), cell), message)
+    return replace(finding.shifted(1 - first_row), cell=cell, fix=fix, message=message)
+
+
+def _line_in_cell(source: SourceText, row: int, cell: int) -> str:
+    """A row of the text, told to a reader who looks at ``cell``."""
+    other, first_row = source.cell_at(row)
+    return f"{row - first_row + 1}" + ("" if other == cell else f" of cell {other}")
 
 
 def _edit_in_cell(source: SourceText, edit: TextEdit) -> TextEdit:
