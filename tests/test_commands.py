@@ -136,7 +136,7 @@ def test_json_format_has_exactly_the_promised_keys(npuport: Command, tmp_path: P
     )
     assert set(first["fix"]) == {"applicability", "message", "edits"}
     assert first["fix"]["applicability"] == "safe"
-    assert all(set(edit) == {"content", "location", "end_location"} for edit in first["fix"]["edits"])
+    assert all(set(edit) == {"content", "location", "end_location", "cell"} for edit in first["fix"]["edits"])
     assert broken["fix"] is None
 
 
