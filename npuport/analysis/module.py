@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -91,15 +92,15 @@ class Module:
 
     @property
     def key(self) -> str:
-        """The file's key in its program."""
-        return str(self.source.path)
+        """The file's key in its program: its absolute path."""
+        return key_of(self.source.path)
 
     @cached_property
     def flow(self) -> FileFlow:
         """What flows through the file; one that was not attached to a program is a program by itself."""
         from npuport.analysis.flow.program import ProgramFlow
 
-        return ProgramFlow({self.key: self.tree}, {self.key: self.source.text}).file(self.key)
+        return ProgramFlow({self.key: (self.tree, self.source.text)}).file(self.key)
 
     def attach(self, flow: FileFlow) -> None:
         """Make the file part of a program."""
@@ -276,6 +277,11 @@ class Module:
     def memo(self) -> dict[str, object]:
         """Results that several rules share, by the name of the analysis that made them."""
         return {}
+
+
+def key_of(path: os.PathLike[str]) -> str:
+    """The key of a file in its program: its absolute path."""
+    return os.path.abspath(path)
 
 
 # torch.cuda.amp.autocast_mode.autocast is torch.cuda.amp.autocast.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from npuport.analysis.module import key_of
 from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
 from npuport.engine.checking import Checker
@@ -83,13 +85,15 @@ def _explain(job: Job, checker: Checker, files: list[Path], place: str) -> int:
         raise UsageError(f"{name}: no such file")
     known = next((file for file in files if file.resolve() == path.resolve()), None)
     program = Program(files if known else [*files, path], job.settings, checker, use_cache=False)
-    found = program.everything.explain(str(known or path), int(number))
+    key = key_of(path)
+    whole = program.flow.program_of(key)
+    found = whole.flow.file(key).explain(int(number)) if whole is not None else None
     if found is None:
         raise UsageError(f"{place}: no statement begins on this line")
     level, reasons = found
     click.echo(f"{place} runs {level.phrase}")
     for reason in reasons:
-        click.echo(f"  {reason.file}:{reason.line}: {reason.text}")
+        click.echo(f"  {os.path.relpath(reason.file)}:{reason.line}: {reason.text}")
     return 0
 
 

@@ -11,17 +11,17 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from npuport import __version__
-from npuport.analysis.flow.linking import Request
 from npuport.analysis.module import ProjectFacts
 from npuport.analysis.project import FileFacts
 from npuport.engine.checking import Checker
 from npuport.engine.finding import Finding
+from npuport.engine.flow_store import FlowStore
 from npuport.engine.rule import Rule
 
 FOLDER = ".npuport_cache"
@@ -39,6 +39,7 @@ class Cache:
     def __init__(self, folder: Path, key: str) -> None:
         self._file = folder / f"{key}.json"
         self._folder = folder
+        self.flows = FlowStore(folder / f"{key}-flow")
         self._entries: dict[str, dict[str, Any]] = {}
         self._changed = False
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -75,18 +76,17 @@ class Cache:
         entry["facts"] = facts_as_data(facts)
         self._changed = True
 
-    def store_requests(self, entry: dict[str, Any], requests: Iterable[Request]) -> None:
-        """Remember what a file imports."""
-        entry["requests"] = sorted(requests)
-        self._changed = True
-
     def store_findings(
-        self, entry: dict[str, Any], circumstances: str, findings: list[Finding], *, asks_for_importers: bool
+        self, entry: dict[str, Any], project: ProjectFacts, findings: list[Finding], *, asks_for_importers: bool
     ) -> None:
         """Remember what was found in a file."""
-        entry["project"] = circumstances
+        entry["project"] = project_key(project)
         entry["asks"] = asks_for_importers
         entry["findings"] = [finding.as_dict() for finding in findings]
+        self._changed = True
+
+    def touch(self) -> None:
+        """Note that an entry was changed from outside."""
         self._changed = True
 
     def save(self) -> None:
@@ -121,17 +121,9 @@ def cached_facts(entry: dict[str, Any]) -> FileFacts:
     return FileFacts(torch, None if imported is None else frozenset(imported), frozenset(classes), transfer)
 
 
-def cached_requests(entry: dict[str, Any]) -> list[Request] | None:
-    """What a file imports, where an entry keeps it."""
-    try:
-        return [(str(dotted), int(level)) for dotted, level in entry["requests"]]
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def cached_findings(entry: dict[str, Any], circumstances: str) -> list[Finding] | None:
+def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Finding] | None:
     """The findings that an entry keeps, if the other files still tell the same."""
-    if entry.get("project") != circumstances:
+    if entry.get("project") != project_key(project):
         return None
     try:
         return [Finding.from_dict(data) for data in entry["findings"]]
@@ -139,9 +131,9 @@ def cached_findings(entry: dict[str, Any], circumstances: str) -> list[Finding] 
         return None  # damaged: check again
 
 
-def circumstances_of(project: ProjectFacts, program: str) -> str:
-    """What of the other files an entry depends on, as text; ``program`` is a digest of those it flows through."""
-    return f"{project.used_by_torch} {project.transfer_to_npu} {sorted(project.classes_with_cuda)} {program}"
+def project_key(project: ProjectFacts) -> str:
+    """What of the other files an entry depends on, as text."""
+    return f"{project.used_by_torch} {project.transfer_to_npu} {sorted(project.classes_with_cuda)}"
 
 
 def cache_key(checker: Checker, per_file_ignores: object) -> str:

@@ -1,4 +1,4 @@
-"""Which files of a run make one program, told by their imports, and when what was found in them still holds."""
+"""Which files of a run make one program, told by their imports."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Components:
 
     def __init__(self, requests: Mapping[str, Iterable[Request]], hashes: Mapping[str, str]) -> None:
         linker = Linker(requests)
-        targets = {
+        self._targets = {
             key: {found for request in asked if (found := linker.resolve(key, *request)) is not None}
             for key, asked in requests.items()
         }
-        self._component = connected(targets)
+        self._component = connected(self._targets)
         self._members: dict[str, list[str]] = {}
         for key, component in self._component.items():
             self._members.setdefault(component, []).append(key)
@@ -32,6 +32,18 @@ class Components:
     def __contains__(self, key: str) -> bool:
         return key in self._component
 
+    def of(self, key: str) -> str:
+        """A name of the program that a file is part of."""
+        return self._component[key]
+
+    def members(self, component: str) -> list[str]:
+        """The files of a program."""
+        return self._members[component]
+
+    def targets(self, key: str) -> set[str]:
+        """The files that a file's imports mean."""
+        return self._targets[key]
+
     def digest(self, key: str) -> str:
         """Changes with any file of the program that a file is part of."""
         component = self._component[key]
@@ -39,7 +51,3 @@ class Components:
             parts = (f"{member}\0{self._hashes.get(member, '')}" for member in sorted(self._members[component]))
             self._digests[component] = hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
         return self._digests[component]
-
-    def around(self, keys: Iterable[str]) -> set[str]:
-        """All files of the programs that some files are part of."""
-        return {member for key in keys for member in self._members.get(self._component.get(key, ""), ())}

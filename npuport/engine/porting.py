@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from npuport.analysis.module import key_of
 from npuport.engine.cells import in_cells
 from npuport.engine.checking import unreadable
 from npuport.engine.files import ChangedMeanwhile, write_atomically
@@ -87,7 +88,7 @@ def _fix(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool) 
         outcome.remaining += unreadable(program.checker, str(file.path), error)
         return None
     facts, ignored = program.facts_of(file.path), program.ignored(file.path)
-    whole = program.everything if program.checker.uses_flow else None
+    whole = program.flow.program_of(key_of(file.path)) if program.checker.uses_flow else None
     return source, fix_source(program.checker, source, facts, unsafe=unsafe, ignored=ignored, whole=whole)
 
 

@@ -9,8 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from npuport.analysis.flow.linking import Request, requests_of
-from npuport.analysis.module import Module, ProjectFacts
+from npuport.analysis.module import Module, ProjectFacts, key_of
 from npuport.analysis.project import FileFacts, imports_foreign_library, relate, scan
 from npuport.engine.cache import (
     FOLDER,
@@ -18,11 +17,9 @@ from npuport.engine.cache import (
     cache_key,
     cached_facts,
     cached_findings,
-    cached_requests,
-    circumstances_of,
 )
 from npuport.engine.cells import in_cells
-from npuport.engine.checking import Checked, Checker, check_source, unreadable
+from npuport.engine.checking import Checked, Checker, check_module, check_source, unreadable
 from npuport.engine.finding import Finding
 from npuport.engine.rule import Rule
 from npuport.sources.errors import UnreadableSource
@@ -33,7 +30,7 @@ from npuport.sources.text import SourceText, read_bytes
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-    from npuport.engine.components import Components
+    from npuport.engine.run_flow import RunFlow
     from npuport.engine.whole_program import WholeProgram
 
 # Starting a second process costs about as much as checking half a megabyte; see benchmarks/check_speed.py.
@@ -100,7 +97,8 @@ class Program:
             Cache(settings.root / FOLDER, cache_key(checker, dict(settings.per_file_ignores))) if use_cache else None
         )
         self._named = frozenset(named)
-        self._modules: dict[Path, Module | None] = {}
+        self._modules: dict[str, Module | None] = {}
+        self._by_key: dict[str, SourceFile] = {}
         self.files = [self._load(path) for path in files]
         if any(self._asks_for_importers(file) for file in self.files):
             self._scan_imports()
@@ -180,11 +178,7 @@ class Program:
         findings: list[Finding] = []
         waiting: list[SourceFile] = []
         for file in self.files:
-            known = (
-                cached_findings(file.entry, self._circumstances(file))
-                if file.entry is not None and file.fault is None
-                else None
-            )
+            known = self._known_findings(file)
             if known is not None:
                 findings += (finding.at(str(file.path)) for finding in known)
             elif file.fault is not None:
@@ -198,21 +192,22 @@ class Program:
             findings += found
             if self._cache is not None and file.entry is not None:
                 asks = self._asks_for_importers(file)
-                self._cache.store_findings(file.entry, self._circumstances(file), found, asks_for_importers=asks)
+                self._cache.store_findings(file.entry, self.facts_of(file.path), found, asks_for_importers=asks)
         if self._cache is not None:
             self._cache.save()
         return sorted(findings, key=lambda finding: finding.sort_key)
 
-    def _circumstances(self, file: SourceFile) -> str:
-        """What the findings of a file depend on beside its own text."""
-        program = ""
-        if self.checker.uses_flow and str(file.path) in self._components:
-            program = self._components.digest(str(file.path))
-        return circumstances_of(self.facts_of(file.path), program)
+    def _known_findings(self, file: SourceFile) -> list[Finding] | None:
+        """The findings that the cache has for a file, where they still hold."""
+        if self._cache is None or file.entry is None or file.fault is not None:
+            return None
+        known = cached_findings(file.entry, self.facts_of(file.path))
+        if known is not None and self.checker.uses_flow and not self.flow.still_holds(key_of(file.path)):
+            return None
+        return known
 
     def _check_files(self, files: Sequence[SourceFile]) -> Iterator[tuple[SourceFile, list[Finding]]]:
-        tasks: list[FileTask] = []
-        waiting: list[SourceFile] = []
+        tasks: list[tuple[SourceFile, FileTask]] = []
         for file in files:
             try:
                 data = file.data = file.data if file.data is not None else read_bytes(file.path)
@@ -221,65 +216,61 @@ class Program:
                 continue
             rules = self.checker.rules_for(file.code)
             if rules or file.named:
-                tasks.append(
-                    FileTask(file.path, data, self.facts_of(file.path), self.ignored(file.path), file.named, rules)
-                )
-                waiting.append(file)
+                facts, ignored = self.facts_of(file.path), self.ignored(file.path)
+                tasks.append((file, FileTask(file.path, data, facts, ignored, file.named, rules)))
             else:
+                if self.checker.uses_flow:
+                    self.flow.remember(key_of(file.path), asks_flow=False)
                 yield file, []
-        results: Iterator[list[Finding]]
-        asking = [file for file, task in zip(waiting, tasks, strict=True) if self.checker.asks_flow(task.rules)]
-        if asking:
-            whole = self.whole(asking)
-            results = (check_bytes(self.checker, task, whole) for task in tasks)
-        elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks)):
-            results = _check_in_pool(self.checker, tasks)
+        if self.checker.uses_flow:
+            yield from self._check_programs(tasks)
+        elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for _, task in tasks)):
+            results = _check_in_pool(self.checker, [task for _, task in tasks])
+            yield from zip((file for file, _ in tasks), results, strict=True)
         else:
-            results = (check_bytes(self.checker, task) for task in tasks)
-        yield from zip(waiting, results, strict=True)
+            yield from ((file, check_bytes(self.checker, task)) for file, task in tasks)
 
-    def whole(self, files: Iterable[SourceFile]) -> WholeProgram:
-        """The programs that some files are part of, for rules that ask what flows through them."""
-        from npuport.engine.whole_program import WholeProgram
-
-        members = self._components.around(str(file.path) for file in files)
-        modules = (self._module(file) for file in self.files if str(file.path) in members)
-        return WholeProgram(self.checker.target, [module for module in modules if module is not None])
+    def _check_programs(
+        self, tasks: Iterable[tuple[SourceFile, FileTask]]
+    ) -> Iterator[tuple[SourceFile, list[Finding]]]:
+        """Check files program by program: of each only what is needed is kept in memory."""
+        by_component: dict[str, list[tuple[SourceFile, FileTask]]] = {}
+        for file, task in tasks:
+            by_component.setdefault(self.flow.component(key_of(file.path)), []).append((file, task))
+        for component, members in by_component.items():
+            for file, task in members:
+                key = key_of(file.path)
+                asks = self.checker.asks_flow(task.rules)
+                program = self.flow.program_of(key) if asks else None
+                yield file, check_bytes(self.checker, task, self._parse(key), program)
+                self.flow.remember(key, asks_flow=asks)
+            for key in self.flow.release(component):
+                self._modules.pop(key, None)
 
     @cached_property
-    def everything(self) -> WholeProgram:
-        """All files of the run and what flows through them."""
-        return self.whole(self.files)
+    def flow(self) -> RunFlow:
+        """The programs among the files, for rules that ask what flows through them."""
+        from npuport.engine.run_flow import RunFlow
 
-    @cached_property
-    def _components(self) -> Components:
-        from npuport.engine.components import Components
+        self._by_key = {key_of(file.path): file for file in self.files if file.fault is None}
+        store = None
+        if self._cache is not None:
+            store = self._cache.flows
+            self._cache.touch()
+        entries = {key: file.entry for key, file in self._by_key.items()}
+        return RunFlow(entries, self._parse, store, self.checker.target)
 
-        requests = {str(file.path): asked for file in self.files if (asked := self._requests(file)) is not None}
-        hashes = {str(file.path): file.entry["hash"] for file in self.files if file.entry is not None}
-        return Components(requests, hashes)
-
-    def _requests(self, file: SourceFile) -> Iterable[Request] | None:
-        """What a file imports, from the cache or from its text; None where it cannot be parsed."""
-        known = cached_requests(file.entry) if file.entry is not None else None
-        if known is not None:
-            return known
-        module = self._module(file)
-        if module is None:
-            return None
-        requests = requests_of(module.tree)
-        if self._cache is not None and file.entry is not None:
-            self._cache.store_requests(file.entry, requests)
-        return requests
-
-    def _module(self, file: SourceFile) -> Module | None:
-        """A file's syntax, parsed once."""
-        if file.path not in self._modules:
+    def _parse(self, key: str) -> Module | None:
+        """A file's syntax, parsed once; None where it is not valid Python."""
+        if key not in self._modules:
+            file = self._by_key.get(key)
             try:
-                self._modules[file.path] = Module(self.source(file), self.checker.target, self.facts_of(file.path))
+                self._modules[key] = (
+                    Module(self.source(file), self.checker.target, self.facts_of(file.path)) if file else None
+                )
             except UnreadableSource:
-                self._modules[file.path] = None
-        return self._modules[file.path]
+                self._modules[key] = None
+        return self._modules[key]
 
 
 def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:
@@ -293,14 +284,27 @@ def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Fin
             raise
 
 
-def check_bytes(checker: Checker, task: FileTask, whole: WholeProgram | None = None) -> list[Finding]:
+def check_bytes(
+    checker: Checker, task: FileTask, module: Module | None = None, program: WholeProgram | None = None
+) -> list[Finding]:
     """The findings of one file's bytes.
 
     A file that is broken and of no interest to any rule is reported only where it was named itself.
+
+    Args:
+        checker: rules and options.
+        task: the file.
+        module: its syntax, where it was parsed before.
+        program: the program that it is part of, where rules ask for it.
     """
     try:
-        source = read_source(task.path, task.data)
-        checked = check_source(checker, source, task.project, task.ignored, task.rules, whole)
+        source = module.source if module is not None else read_source(task.path, task.data)
+        if module is None:
+            checked = check_source(checker, source, task.project, task.ignored, task.rules)
+        else:
+            if program is not None:
+                program.attach(module)
+            checked = check_module(checker, module, checker.rules if task.rules is None else task.rules, task.ignored)
         checked.findings = in_cells(source, checked.findings)
     except UnreadableSource as error:
         checked = Checked(unreadable(checker, str(task.path), error))

@@ -8,7 +8,7 @@ returns, the first element is the action.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from npuport.analysis.flow.calls import last_name
 from npuport.analysis.flow.declarations import Function, blocks_of
@@ -27,22 +27,28 @@ class Actions:
         waiting = [f for f in knowledge.functions.values() if ACTING_FUNCTION.match(f.name)]
         self.acting.update(function.key for function in waiting)
         for function in knowledge.functions.values():
-            if any(what == "step" for what, _, _ in function.facts) and function.node is not None:
-                waiting += self._news(self._flow(function, returns=False))
+            if _steps(function):
+                waiting += self._news(self._callees(function, returns=False))
         while waiting:
-            function = waiting.pop()
-            if function.node is not None:
-                waiting += self._news(self._flow(function, returns=True))
+            waiting += self._news(self._callees(waiting.pop(), returns=True))
 
-    def _news(self, flow: _Backflow) -> list[Function]:
-        found = [self._knowledge.functions[key] for key in flow.callees if key not in self.acting]
-        new = [function for function in found if function.name != "forward"]
+    def _news(self, callees: Iterable[str]) -> list[Function]:
+        known = self._knowledge.functions
+        new = [known[key] for key in callees if key not in self.acting and key in known]
+        new = [function for function in new if function.name != "forward"]
         self.acting.update(function.key for function in new)
         return new
+
+    def _callees(self, function: Function, *, returns: bool) -> frozenset[str]:
+        if returns not in function.backflow:
+            function.backflow[returns] = frozenset(self._flow(function, returns=returns).callees)
+        return function.backflow[returns]
 
     def _flow(self, function: Function, *, returns: bool) -> _Backflow:
         asked = (function.key, returns)
         if asked not in self._flows:
+            if function.node is None:
+                self._knowledge.load(function.file)
             self._flows[asked] = _Backflow(function, returns=returns)
         return self._flows[asked]
 
@@ -54,11 +60,15 @@ class Actions:
     def inherent(self, function: Function) -> frozenset[ast.AST]:
         """The nodes of a function through which an action goes to the environment."""
         nodes: set[ast.AST] = set()
-        if any(what == "step" for what, _, _ in function.facts):
+        if _steps(function):
             nodes |= self._flow(function, returns=False).nodes
         if function.key in self.acting:
             nodes |= self._flow(function, returns=True).nodes
         return frozenset(nodes)
+
+
+def _steps(function: Function) -> bool:
+    return any(what == "step" for what, _, _ in function.facts)
 
 
 class _Backflow:

@@ -231,6 +231,7 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
         return call_method(run, _SOME_TENSOR, UNKNOWN, name, site) or UNKNOWN
     if name in COMMON_METHODS:
         return _call_common_method(run, site, name)
+    run.knowledge.read(run.function, "methods", run.scope.component, name)
     candidates = [] if name.startswith("__") else run.knowledge.methods_named(run.file, name)
     if 0 < len(candidates) <= _MOST_CANDIDATES:
         result: Value | None = None

@@ -35,6 +35,9 @@ class Function:
         calls: calls of functions of the program: callee, place, loops around.
         facts: environment steps and updates: which, place, loops around.
         losses: tensors of doubtful dtype that reach a loss in it.
+        backflow: functions that an action comes from: on the way to ``env.step`` (False) and in what is returned
+            (True), where somebody asked.
+        eventful: something happens in it that rules look for.
     """
 
     key: str
@@ -58,6 +61,7 @@ class Function:
     calls: list[tuple[str, Place, Frame | None]] = field(default_factory=list)
     facts: list[tuple[str, Place, Frame | None]] = field(default_factory=list)
     losses: set[LossInput] = field(default_factory=set)
+    backflow: dict[bool, frozenset[str]] = field(default_factory=dict)
     visits: int = 0
     eventful: bool = False
 
@@ -105,8 +109,9 @@ class Scope:
         stars: star imports: key of a file of the program, or a dotted name.
         imports: keys of the files that it imports.
         component: stands for all files that imports connect with this one.
-        functions: keys of all its functions, the module body first.
-        classes: keys of all its classes.
+        functions: all its functions, the module body first.
+        classes: all its classes.
+        traits: what its text says of the program, see ``program``.
     """
 
     key: str
@@ -118,6 +123,7 @@ class Scope:
     component: str = ""
     functions: list[Function] = field(default_factory=list)
     classes: list[Class] = field(default_factory=list)
+    traits: tuple[bool, ...] = ()
 
 
 def declare(key: str, tree: ast.Module) -> Scope:
@@ -218,6 +224,28 @@ def _bind(scope: Scope, inside: Function, name: str, value: Value) -> None:
         scope.names[name] = value
     else:
         inside.nested[name] = value
+
+
+def adopt(new: Scope, old: Scope) -> None:
+    """Begin with what was known of a file's functions and classes before its text changed.
+
+    What a function gives and what an attribute may be is compared with this when it is evaluated: where nothing
+    differs, no other file has to be looked at.
+    """
+    functions = {function.key: function for function in old.functions}
+    for function in new.functions:
+        before = functions.get(function.key)
+        if before is not None:
+            function.contributions = before.contributions
+            function.parameters = before.parameters
+            function.returns = before.returns
+            function.is_generator = False
+    classes = {declared.key: declared for declared in old.classes}
+    for declared in new.classes:
+        known = classes.get(declared.key)
+        if known is not None:
+            declared.contributions = known.contributions
+            declared.attributes = known.attributes
 
 
 def dotted_text(node: ast.expr) -> str:

@@ -228,6 +228,8 @@ def _lambda(run: Evaluation, node: ast.Lambda) -> Value:
     name = f"<lambda>{node.lineno}:{node.col_offset}"
     known = run.function.nested.get(name)
     if known is not None:
+        for key in known.atoms[FUNCTION].refs:
+            run.knowledge.functions[key].node = node  # known from the cache, it has none
         return known
     function = function_of(node, f"{run.function.key}.{name}", name, run.file)
     function.parent = run.function

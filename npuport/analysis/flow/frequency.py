@@ -76,6 +76,7 @@ class Frequencies:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
+        self._by_file: dict[str, list[object]] | None = None
         # By function: what happens in one run of it, outside its own loops, and anywhere below.
         self._direct: dict[str, set[str]] = defaultdict(set)
         self._anywhere: dict[str, set[str]] = defaultdict(set)
@@ -95,6 +96,7 @@ class Frequencies:
     def look_again(self, file: str) -> None:
         """A file has a new text; how often the others call its functions is as it was."""
         own = f"{file}:"
+        self._by_file = None
         for table in (self._direct, self._anywhere):
             for key in [key for key in table if key.startswith(own)]:
                 del table[key]
@@ -221,6 +223,23 @@ class Frequencies:
         return Level.ONCE, ""
 
     # Asking
+
+    def of_file(self, file: str) -> list[object]:
+        """All that levels within a file depend on, in an order that holds from run to run."""
+        if self._by_file is None:
+            self._by_file = self._grouped()
+        return self._by_file.get(file, [])
+
+    def _grouped(self) -> dict[str, list[object]]:
+        found: dict[str, list[object]] = defaultdict(list)
+        for key, function in sorted(self._knowledge.functions.items()):
+            found[function.file].append((key, int(self.entry(function))))
+        for table in (self._loop_direct, self._loop_anywhere):
+            for (file, place), what in sorted(table.items()):
+                found[file].append((place, sorted(what)))
+        for file, place in sorted(self._updating_gates):
+            found[file].append(place)
+        return found
 
     def entry(self, function: Function) -> Level:
         """How often a function is called."""

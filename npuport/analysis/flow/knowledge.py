@@ -7,10 +7,12 @@ would stay for ever.
 
 from __future__ import annotations
 
+import ast
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import TypeAlias
 
-from npuport.analysis.flow.declarations import Class, Function, Scope, library
+from npuport.analysis.flow.declarations import Class, Function, Scope, adopt, declare, library
 from npuport.analysis.flow.linking import Linker
 from npuport.analysis.flow.value import (
     CLASS,
@@ -18,6 +20,7 @@ from npuport.analysis.flow.value import (
     IMPORT,
     LIBRARY,
     MAX_DEPTH,
+    UNKNOWN,
     Atom,
     Value,
     bounded,
@@ -28,15 +31,18 @@ from npuport.analysis.flow.value import (
 from npuport.analysis.flow.vocabulary import BUILTIN_NAMES, STAR_NAMES
 
 # What a function has read: ("return", function), ("attribute", class, name), ("owners", component, name),
-# ("global", file, name).
-Read = tuple[str, ...]
+# ("global", file, name), ("methods", component, name).
+Read: TypeAlias = tuple[str, ...]
+# Gives the syntax of a file; None where it cannot be had any more.
+Parse: TypeAlias = Callable[[str], ast.Module | None]
 
 
 class Knowledge:
     """The tables that evaluations read and write."""
 
-    def __init__(self, scopes: Iterable[Scope], linker: Linker) -> None:
+    def __init__(self, scopes: Iterable[Scope], linker: Linker, parse: Parse) -> None:
         self.linker = linker
+        self._parse = parse
         self.scopes = {scope.key: scope for scope in scopes}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
@@ -56,35 +62,108 @@ class Knowledge:
             self.functions[function.key] = function
         for declared in scope.classes:
             self.classes[declared.key] = declared
-            for name, key in declared.methods.items():
-                self._methods.setdefault((scope.component, name), []).append(self.functions[key])
 
-    def replace(self, scope: Scope) -> None:
-        """Take new declarations for a file; what other files pass and write to them stays."""
+    def index_methods(self) -> None:
+        """Note which classes have methods and attributes of a name; to be called when files or components change."""
+        self._methods.clear()
+        self._owners.clear()
+        for scope in self.scopes.values():
+            for declared in scope.classes:
+                for name, key in declared.methods.items():
+                    self._methods.setdefault((scope.component, name), []).append(self.functions[key])
+                for name in declared.attributes:
+                    self._owners.setdefault((scope.component, name), set()).add(declared.key)
+
+    # Files that are known from the cache, or change
+
+    def load(self, file: str) -> None:
+        """Give the functions and classes of a file that is known from the cache their syntax."""
+        scope = self.scopes[file]
+        tree = self._parse(file) if scope.tree is None else None
+        if tree is None:
+            return
+        scope.tree = tree
+        declared = declare(file, tree)
+        nodes = {function.key: function.node for function in declared.functions}
+        for function in scope.functions:
+            function.node = nodes.get(function.key)
+        classes = {entry.key: entry.node for entry in declared.classes}
+        for entry in scope.classes:
+            entry.node = classes.get(entry.key)
+
+    def replace(self, scope: Scope) -> Scope | None:
+        """Take new declarations for a file; what was known under the old ones is where they begin.
+
+        What the old functions passed and wrote elsewhere is dropped; ``settle_dropped`` looks at what that changes.
+        """
         old = self.scopes.get(scope.key)
         scope.component = old.component if old is not None else scope.key
         self.scopes[scope.key] = scope
         own = f"{scope.key}:"
-        for function in scope.functions:
-            before = self.functions.get(function.key)
-            if before is not None:
-                for name, passed in before.contributions.items():
-                    function.contributions[name] = {s: v for s, v in passed.items() if not s.startswith(own)}
-                    function.parameters[name] = join_all(function.contributions[name].values())
-        for declared in scope.classes:
-            earlier = self.classes.get(declared.key)
-            if earlier is not None:
-                for name, written in earlier.contributions.items():
-                    declared.contributions[name] = {f: v for f, v in written.items() if not f.startswith(own)}
-                    if declared.contributions[name]:
-                        declared.attributes[name] = join_all(declared.contributions[name].values())
+        if old is not None:
+            adopt(scope, old)
+            self.functions = {key: function for key, function in self.functions.items() if not key.startswith(own)}
+            self.classes = {key: declared for key, declared in self.classes.items() if not key.startswith(own)}
         self._lineages.clear()
         self._heirs = None
-        self._methods = {
-            place: [method for method in methods if method.file != scope.key]
-            for place, methods in self._methods.items()
-        }
         self._add(scope)
+        return old
+
+    def add_reads(self, reads: Mapping[str, Iterable[Read]]) -> None:
+        """What functions have read, known from the cache."""
+        for function, read in reads.items():
+            for what in read:
+                self.readers.setdefault(what, set()).add(function)
+
+    def reads_by_function(self) -> dict[str, list[Read]]:
+        """What every function has read."""
+        found: dict[str, list[Read]] = {}
+        for what, readers in self.readers.items():
+            for key in readers:
+                found.setdefault(key, []).append(what)
+        return found
+
+    def drop_from(self, functions: Set[str]) -> list[tuple[Function | Class, str]]:
+        """Drop what some functions passed to parameters and wrote into attributes; tells where."""
+        dropped: list[tuple[Function | Class, str]] = []
+        holders: list[Function | Class] = [*self.functions.values(), *self.classes.values()]
+        for holder in holders:
+            is_class = isinstance(holder, Class)
+            for name, parts in holder.contributions.items():
+                gone = [part for part in parts if (part if is_class else part.rsplit(":", 2)[0]) in functions]
+                for part in gone:
+                    del parts[part]
+                if gone:
+                    dropped.append((holder, name))
+        return dropped
+
+    def settle_dropped(self, dropped: Iterable[tuple[Function | Class, str]]) -> None:
+        """Where something was dropped and not passed or written again, its readers must be evaluated again."""
+        for holder, name in dropped:
+            joined = join_all(holder.contributions.get(name, {}).values())
+            if isinstance(holder, Function):
+                joined = bounded(joined, MAX_DEPTH - 1)
+                if not same(holder.parameters.get(name, UNKNOWN), joined):
+                    holder.parameters[name] = joined
+                    self.visit_again(holder)
+            elif not same(holder.attributes.get(name, UNKNOWN), bounded(joined)):
+                holder.attributes[name] = bounded(joined)
+                self.changed("attribute", holder.key, name)
+
+    def tell_differences(self, old: Scope, new: Scope) -> None:
+        """Evaluate again who has read what a file's new text does not say any more, or says otherwise."""
+        for name in {*old.names, *new.names}:
+            if not same(old.names.get(name), new.names.get(name)):
+                self.changed("global", new.key, name)
+        kept = {function.key for function in new.functions}
+        for function in old.functions:
+            if function.key not in kept:
+                self.changed("return", function.key)
+        methods = {declared.key: declared.methods for declared in new.classes}
+        for declared in old.classes:
+            for name in {*declared.methods} ^ {*methods.get(declared.key, {})}:
+                self.changed("attribute", declared.key, name)
+                self.changed("methods", new.component, name)
 
     # Looking up
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -15,9 +16,10 @@ from npuport.analysis.flow.declarations import Body, Function, Scope, declare
 from npuport.analysis.flow.evaluation import Evaluation, Recording
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Frequencies, Level, Reason
-from npuport.analysis.flow.knowledge import Knowledge
+from npuport.analysis.flow.knowledge import Knowledge, Parse
 from npuport.analysis.flow.linking import Linker, connect, link
 from npuport.analysis.flow.losses import LossInput
+from npuport.analysis.flow.storage import Data, StoredScope, stored
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
     CLASS,
@@ -40,55 +42,96 @@ MAX_VISITS = 2
 _ANYWHERE = Value(Atom(DEVICE, devices=frozenset({"?"})))
 _DEVICE_PARAMETER = re.compile(r"dev|dvc")
 
-_MAKES_ENVIRONMENT = re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bmake_vec\(|import gym")
-_NAMES_ACCELERATOR = re.compile(
-    r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"
-)
-_CHECKS_OFF = "set_default_validate_args(False)"
+# What the text of any file tells of its whole program.
+_TRAITS = {
+    "environment": re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bmake_vec\(|import gym"),
+    "optimizer": re.compile(r"optim"),
+    "accelerator": re.compile(r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"),
+    "checks off": re.compile(r"set_default_validate_args\(False\)"),
+}
 
 
 class ProgramFlow:
-    """Values and frequencies of the files of one run.
+    """Values and frequencies of the files of one program.
 
     Args:
-        trees: syntax tree of each file, by path.
-        texts: text of each file, by path.
+        texts: syntax tree and text of each file that must be evaluated.
+        known: files that are known from the cache.
+        parse: gives the syntax of a known file where it is wanted after all.
     """
 
-    def __init__(self, trees: Mapping[str, ast.Module], texts: Mapping[str, str]) -> None:
-        linker = Linker(trees)
-        scopes = [declare(key, tree) for key, tree in trees.items()]
-        for scope in scopes:
-            link(scope, linker)
-        connect({scope.key: scope for scope in scopes})
-        self.knowledge = Knowledge(scopes, linker)
-        self._texts = dict(texts)
-        self._settle(function for scope in scopes for function in scope.functions)
+    def __init__(
+        self,
+        texts: Mapping[str, tuple[ast.Module, str]],
+        known: Iterable[StoredScope] = (),
+        parse: Parse = lambda file: None,
+    ) -> None:
+        before = {entry.scope.key: entry for entry in known}
+        linker = Linker({*texts, *before})
+        connect({key: entry.scope for key, entry in before.items()})
+        self.knowledge = Knowledge([entry.scope for entry in before.values()], linker, parse)
+        self.visited: set[str] = set()
+        for entry in before.values():
+            self.knowledge.add_reads(entry.reads)
+        self._take(texts)
         self.frequencies = Frequencies(self.knowledge)
 
-    def _settle(self, functions: Iterable[Function], within: str | None = None) -> None:
-        """Evaluate functions until nothing changes, or each was visited often enough; ``within`` one file only."""
+    def _take(self, texts: Mapping[str, tuple[ast.Module, str]], *, alone: bool = False) -> None:
+        """Take new texts; ``alone``: what they tell the others is not followed into them."""
+        knowledge = self.knowledge
+        scopes = [_scope(key, tree, text, knowledge.linker) for key, (tree, text) in texts.items()]
+        gone = {f.key for key in texts if key in knowledge.scopes for f in knowledge.scopes[key].functions}
+        dropped = knowledge.drop_from(gone) if gone else []
+        old = [knowledge.replace(scope) for scope in scopes]
+        connect(knowledge.scopes)
+        knowledge.index_methods()
+        within = frozenset(texts) if alone else None
+        self._settle([function for scope in scopes for function in scope.functions], within)
+        knowledge.settled = False
+        knowledge.settle_dropped(dropped)
+        for before, scope in zip(old, scopes, strict=True):
+            if before is not None:
+                knowledge.tell_differences(before, scope)
+        self._settle((), within)
+
+    def _settle(self, functions: Iterable[Function], within: Container[str] | None = None) -> None:
+        """Evaluate functions until nothing changes, or each was visited often enough; ``within`` some files only."""
         knowledge = self.knowledge
         knowledge.settled = False
-        for function in list(functions):
+        for function in functions:
             knowledge.visit_again(function)
         while knowledge.queue:
             function = knowledge.queue.popleft()
             knowledge.queued.discard(function.key)
-            if function.visits < MAX_VISITS and (within is None or function.file == within):
+            if function.visits < MAX_VISITS and (within is None or function.file in within):
                 function.visits += 1
+                self.visited.add(function.file)
                 visit(knowledge, function)
         knowledge.settled = True
 
     def replace(self, key: str, tree: ast.Module, text: str) -> None:
         """Take a new text for one file; what it tells the others is not followed into them."""
-        scope = declare(key, tree)
-        link(scope, self.knowledge.linker)
-        self.knowledge.replace(scope)
-        self._texts[key] = text
-        self._settle(scope.functions, within=key)
+        self._take({key: (tree, text)}, alone=True)
         self.frequencies.look_again(key)
         self.actions.forget(key)
+        self.__dict__.pop("_traits", None)
+
+    def stored(self) -> Iterator[tuple[str, Data]]:
+        """The files that were evaluated, as data for the cache."""
+        reads = self.knowledge.reads_by_function()
+        for key in sorted(self.visited):
+            yield key, stored(self.knowledge.scopes[key], reads)
+
+    def view(self, key: str) -> str:
+        """A digest of what rules may ask of a file beside its own values: how often, actions, losses, traits."""
+        scope = self.knowledge.scopes[key]
+        parts = (
+            self.frequencies.of_file(key),
+            sorted(function.key for function in scope.functions if function.key in self.actions.acting),
+            [loss for loss in self.loss_inputs if loss.origin[0] == key],
+            self._traits[scope.component],
+        )
+        return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
 
     @cached_property
     def actions(self) -> Actions:
@@ -96,42 +139,45 @@ class ProgramFlow:
         return Actions(self.knowledge)
 
     @cached_property
-    def _traits(self) -> dict[str, tuple[bool, bool, bool, bool]]:
-        """By component: makes an environment, makes an optimiser, names an accelerator, turns argument checks off."""
-        traits: dict[str, tuple[bool, bool, bool, bool]] = {}
+    def _traits(self) -> dict[str, tuple[bool, ...]]:
+        """The traits of every component: those of any of its files."""
+        traits: dict[str, tuple[bool, ...]] = {}
         for scope in self.knowledge.scopes.values():
-            text = self._texts.get(scope.key, "")
-            own = (
-                _MAKES_ENVIRONMENT.search(text) is not None,
-                "optim" in text,
-                _NAMES_ACCELERATOR.search(text) is not None,
-                _CHECKS_OFF in text,
-            )
-            known = traits.get(scope.component, (False,) * 4)
-            traits[scope.component] = tuple(a or b for a, b in zip(known, own, strict=True))  # type: ignore[assignment]
+            known = traits.get(scope.component, (False,) * len(_TRAITS))
+            traits[scope.component] = tuple(a or b for a, b in zip(known, scope.traits, strict=True))
         return traits
 
-    @property
-    def loss_inputs(self) -> set[LossInput]:
+    def _has(self, file: str, trait: str) -> bool:
+        return self._traits[self.knowledge.scopes[file].component][list(_TRAITS).index(trait)]
+
+    @cached_property
+    def loss_inputs(self) -> list[LossInput]:
         """All tensors of doubtful dtype that reach a loss."""
-        return {found for function in self.knowledge.functions.values() for found in function.losses}
+        found = {loss for function in self.knowledge.functions.values() for loss in function.losses}
+        return sorted(found, key=lambda loss: (loss.origin, loss.dtype, loss.loss))
 
     def stays_on_host(self, file: str) -> bool:
         """Whether a whole program, with environment and optimiser, never names an accelerator."""
-        environment, optimizer, accelerator, _ = self._traits[self.knowledge.scopes[file].component]
-        return environment and optimizer and not accelerator
+        return self._has(file, "environment") and self._has(file, "optimizer") and not self._has(file, "accelerator")
 
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""
-        return self._traits[self.knowledge.scopes[file].component][2]
+        return self._has(file, "accelerator")
 
     def checks_arguments(self, file: str) -> bool:
         """Whether distributions validate their arguments in a file's program."""
-        return not self._traits[self.knowledge.scopes[file].component][3]
+        return not self._has(file, "checks off")
 
     def file(self, key: str) -> FileFlow:
         """The events and values of one file."""
         return FileFlow(self, self.knowledge.scopes[key])
+
+
+def _scope(key: str, tree: ast.Module, text: str, linker: Linker) -> Scope:
+    scope = declare(key, tree)
+    link(scope, linker)
+    scope.traits = tuple(pattern.search(text) is not None for pattern in _TRAITS.values())
+    return scope
 
 
 class FileFlow:
@@ -145,6 +191,7 @@ class FileFlow:
     @cached_property
     def _recorded(self) -> Recording:
         recording = Recording()
+        self.program.knowledge.load(self.scope.key)
         for function in self.scope.functions:
             if function.eventful:
                 visit(self.program.knowledge, function, recording)
@@ -185,6 +232,7 @@ class FileFlow:
     def explain(self, line: int) -> tuple[Level, list[Reason]] | None:
         """How often a line runs, and why; None where no statement begins there."""
         frequencies = self.program.frequencies
+        self.program.knowledge.load(self.scope.key)
         for function in reversed(self.scope.functions):  # inner functions stand behind those around them
             recording = Recording()
             visit(self.program.knowledge, function, recording)
@@ -196,11 +244,7 @@ class FileFlow:
     @cached_property
     def reaching_loss(self) -> list[LossInput]:
         """The tensors made in this file that reach a loss anywhere in the program with a dtype they should not have."""
-        own = self.scope.key
-        return sorted(
-            (found for found in self.program.loss_inputs if found.origin[0] == own),
-            key=lambda found: (found.origin, found.dtype, found.loss),
-        )
+        return [loss for loss in self.program.loss_inputs if loss.origin[0] == self.scope.key]
 
     @property
     def stays_on_host(self) -> bool:
@@ -210,6 +254,10 @@ class FileFlow:
 
 def visit(knowledge: Knowledge, function: Function, recording: Recording | None = None) -> None:
     """Evaluate one function once; with ``recording``, for rules, once nothing changes any more."""
+    if function.node is None:
+        knowledge.load(function.file)
+    if function.node is None:
+        return  # a lambda gets its syntax when the function around it is evaluated
     run = Evaluation(knowledge, function, recording)
     known = function.calls, function.facts, function.losses
     function.calls, function.facts, function.losses = [], [], set()
