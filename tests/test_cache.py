@@ -26,9 +26,9 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     check_bytes = program.check_bytes
 
-    def remembered(checker: Checker, job: FileTask) -> list[Finding]:
+    def remembered(checker: Checker, job: FileTask, *parsed: Any) -> list[Finding]:
         names.append(job.path.name)
-        return check_bytes(checker, job)
+        return check_bytes(checker, job, *parsed)
 
     monkeypatch.setattr(program, "check_bytes", remembered)
     return names

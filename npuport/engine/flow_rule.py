@@ -12,6 +12,7 @@ from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ASSUMED, Atom
 from npuport.analysis.module import Module
+from npuport.analysis.vocabulary import GPU_LIBRARIES
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix
 from npuport.engine.rule import Hit, Rule
@@ -38,8 +39,10 @@ class FlowRule(Rule):
 
     def check(self, module: Module) -> Iterator[Hit]:
         """The hits of ``find``, one a line."""
+        if not module.uses_torch and not GPU_LIBRARIES.isdisjoint(module.libraries):
+            return  # JAX's .item() beside a helper that imports torch
         flow = module.flow
-        if self.about_device and flow.stays_on_host:
+        if not flow.program.uses_torch(flow.scope.key) or (self.about_device and flow.stays_on_host):
             return
         rows: set[int] = set()
         for hit in self.find(module, flow):

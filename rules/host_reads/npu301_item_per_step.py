@@ -54,7 +54,7 @@ class ItemPerStep(FlowRule):
     name = "item-per-step"
     topic = "item"
     severity = Severity.WARNING
-    triggers = Triggers((".item",))
+    triggers = Triggers((".item",), torch=False)
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("read"):

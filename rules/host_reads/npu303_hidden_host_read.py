@@ -59,7 +59,7 @@ class HiddenHostRead(FlowRule):
     name = "hidden-host-read"
     topic = "item"
     severity = Severity.WARNING
-    triggers = Triggers(("torch",))
+    triggers = Triggers(("import",), torch=False)
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("read"):

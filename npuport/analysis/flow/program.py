@@ -47,6 +47,7 @@ _TRAITS = {
     "environment": re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bmake_vec\(|import gym"),
     "optimizer": re.compile(r"optim"),
     "accelerator": re.compile(r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"),
+    "torch": re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE),
     "checks off": re.compile(r"set_default_validate_args\(False\)"),
 }
 
@@ -155,6 +156,10 @@ class ProgramFlow:
         """All tensors of doubtful dtype that reach a loss."""
         found = {loss for function in self.knowledge.functions.values() for loss in function.losses}
         return sorted(found, key=lambda loss: (loss.origin, loss.dtype, loss.loss))
+
+    def uses_torch(self, file: str) -> bool:
+        """Whether any file of a program imports torch."""
+        return self._has(file, "torch")
 
     def stays_on_host(self, file: str) -> bool:
         """Whether a whole program, with environment and optimiser, never names an accelerator."""
