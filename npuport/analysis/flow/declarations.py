@@ -25,6 +25,7 @@ class Function:
     Attributes:
         key: file, class and name; unique in the program.
         node: its syntax; None where it is known from the cache only.
+        line: where it begins.
         owner: key of the class that it is a method of.
         parent: the function that it is defined in.
         order: names of the positional parameters.
@@ -44,6 +45,7 @@ class Function:
     name: str
     file: str
     node: Body | None
+    line: int = 1
     owner: str | None = None
     parent: Function | None = None
     order: tuple[str, ...] = ()
@@ -185,6 +187,7 @@ def function_of(node: Definition | ast.Lambda, key: str, name: str, file: str) -
         name,
         file,
         node,
+        node.lineno,
         order=tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args)),
         keyword_only=frozenset(a.arg for a in arguments.kwonlyargs),
         spread=arguments.vararg.arg if arguments.vararg else "",

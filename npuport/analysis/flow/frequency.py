@@ -89,6 +89,7 @@ class Frequencies:
         self._look_at(list(knowledge.functions.values()))
 
     def _look_at(self, functions: list[Function]) -> None:
+        functions.sort(key=lambda function: function.key)  # of several reasons always the same is told
         self._collect(functions)
         self._mark_gates(functions)
         self._enter(functions)
@@ -289,8 +290,7 @@ class Frequencies:
                 return chain
             seen.add(function.key)
             if isinstance(why, str):
-                line = getattr(function.node, "lineno", 0)
-                return [Reason(function.file, line, why), *chain]
+                return [Reason(function.file, function.line, why), *chain]
             caller, place, frame = why
             chain.insert(0, Reason(caller.file, place[0], f"calls {function.name}"))
             function = caller

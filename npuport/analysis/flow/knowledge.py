@@ -124,13 +124,17 @@ class Knowledge:
         return found
 
     def drop_from(self, functions: Set[str]) -> list[tuple[Function | Class, str]]:
-        """Drop what some functions passed to parameters and wrote into attributes; tells where."""
+        """Drop what some functions, and those that are no more, passed and wrote; tells where."""
         dropped: list[tuple[Function | Class, str]] = []
         holders: list[Function | Class] = [*self.functions.values(), *self.classes.values()]
         for holder in holders:
             is_class = isinstance(holder, Class)
             for name, parts in holder.contributions.items():
-                gone = [part for part in parts if (part if is_class else part.rsplit(":", 2)[0]) in functions]
+                gone = [
+                    part
+                    for part in parts
+                    if (by := part if is_class else part.rsplit(":", 2)[0]) in functions or by not in self.functions
+                ]
                 for part in gone:
                     del parts[part]
                 if gone:

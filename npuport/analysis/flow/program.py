@@ -37,8 +37,11 @@ from npuport.analysis.walk import FUNCTIONS
 
 __all__ = ["FileFlow", "ProgramFlow", "expressions", "statements"]
 
-# A second visit finds 4 findings in 100, a third 1 in 100, each for half the time of the first.
+# A second visit finds 4 findings in 100, a third 1 in 100, each for half the time of the first. Small programs
+# may have more, until nothing changes.
 MAX_VISITS = 2
+MOST_VISITS = 8
+EXTRA_VISITS = 500
 _ANYWHERE = Value(Atom(DEVICE, devices=frozenset({"?"})))
 _DEVICE_PARAMETER = re.compile(r"dev|dvc")
 
@@ -72,6 +75,7 @@ class ProgramFlow:
         connect({key: entry.scope for key, entry in before.items()})
         self.knowledge = Knowledge([entry.scope for entry in before.values()], linker, parse)
         self.visited: set[str] = set()
+        self._extra_visits = 0
         for entry in before.values():
             self.knowledge.add_reads(entry.reads)
         self._take(texts)
@@ -82,7 +86,7 @@ class ProgramFlow:
         knowledge = self.knowledge
         scopes = [_scope(key, tree, text, knowledge.linker) for key, (tree, text) in texts.items()]
         gone = {f.key for key in texts if key in knowledge.scopes for f in knowledge.scopes[key].functions}
-        dropped = knowledge.drop_from(gone) if gone else []
+        dropped = knowledge.drop_from(gone)
         old = [knowledge.replace(scope) for scope in scopes]
         connect(knowledge.scopes)
         knowledge.index_methods()
@@ -104,11 +108,18 @@ class ProgramFlow:
         while knowledge.queue:
             function = knowledge.queue.popleft()
             knowledge.queued.discard(function.key)
-            if function.visits < MAX_VISITS and (within is None or function.file in within):
-                function.visits += 1
+            if self._may_visit(function) and (within is None or function.file in within):
                 self.visited.add(function.file)
                 visit(knowledge, function)
         knowledge.settled = True
+
+    def _may_visit(self, function: Function) -> bool:
+        if function.visits >= MAX_VISITS:
+            if function.visits >= MOST_VISITS or self._extra_visits >= EXTRA_VISITS:
+                return False
+            self._extra_visits += 1
+        function.visits += 1
+        return True
 
     def replace(self, key: str, tree: ast.Module, text: str) -> None:
         """Take a new text for one file; what it tells the others is not followed into them."""

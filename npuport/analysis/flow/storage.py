@@ -76,6 +76,7 @@ def _function(writer: _Writer, function: Function, reads: Reads) -> Data:
     return {
         "key": text(function.key),
         "name": text(function.name),
+        "line": function.line,
         "owner": function.owner and text(function.owner),
         "parent": function.parent and text(function.parent.key),
         "order": [text(name) for name in function.order],
@@ -108,6 +109,7 @@ def _restored_function(reader: _Reader, file: str, row: Data, known: Mapping[str
         text(row["name"]),
         file,
         None,
+        row["line"],
         None if row["owner"] is None else text(row["owner"]),
         None if row["parent"] is None else known[text(row["parent"])],
         tuple(map(text, row["order"])),
