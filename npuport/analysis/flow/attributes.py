@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from npuport.analysis.flow.declarations import library
+from npuport.analysis.flow.declarations import function_value, library
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.library.dispatch import attribute as attribute_of_library
 from npuport.analysis.flow.library.dispatch import constant
@@ -12,7 +12,6 @@ from npuport.analysis.flow.value import (
     A_BOOL,
     CLASS,
     FILE,
-    FUNCTION,
     INSTANCE,
     LIBRARY,
     UNKNOWN,
@@ -80,14 +79,14 @@ def _own(run: Evaluation, key: str, name: str) -> Value | None:
     if name in declared.attributes:
         return declared.attributes[name]
     if name in declared.methods:
-        return Value(Atom(FUNCTION, refs=frozenset({declared.methods[name]})))
+        return function_value(declared.methods[name])
     return None
 
 
 def _method(run: Evaluation, key: str, node: ast.Attribute) -> Value | None:
     function = run.knowledge.functions[key]
     if function.kind != "property":
-        return Value(Atom(FUNCTION, refs=frozenset({key})))
+        return function_value(key)
     run.calls(function, node)
     run.knowledge.read(run.function, "return", key)
     return function.returns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from npuport.analysis.flow.attributes import attribute
+from npuport.analysis.flow.declarations import function_value
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
@@ -74,7 +75,7 @@ def _attribute_called(run: Evaluation, node: ast.Attribute, receiver: Value) -> 
     elif _is_super(base) and run.function.owner is not None:
         for declared in run.knowledge.lineage(run.function.owner)[1:]:
             if node.attr in declared.methods:
-                return Value(Atom(FUNCTION, refs=frozenset({declared.methods[node.attr]})))
+                return function_value(declared.methods[node.attr])
         return UNKNOWN
     return attribute(run, receiver, node.attr, node) if receiver else _unknown_attribute(run, node)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from npuport.analysis.flow.frames import Frame, Place
 from npuport.analysis.flow.losses import LossInput
@@ -175,7 +176,7 @@ def _declare_function(scope: Scope, node: Definition, inside: Function, owner: C
         if node.name not in owner.methods or function.kind != "setter":
             owner.methods[node.name] = key
     else:
-        _bind(scope, inside, node.name, Value(Atom(FUNCTION, refs=frozenset({key}))))
+        _bind(scope, inside, node.name, function_value(key))
     return function
 
 
@@ -272,10 +273,17 @@ def dotted_text(node: ast.expr) -> str:
 _SAME_LIBRARY = {"gym": "gymnasium"}
 
 
+@cache
 def library(dotted: str) -> Value:
     """A name of a library."""
     top, dot, rest = dotted.partition(".")
     return Value(Atom(LIBRARY, refs=frozenset({_SAME_LIBRARY.get(top, top) + dot + rest})))
+
+
+@cache
+def function_value(key: str) -> Value:
+    """A function of the program, as a value."""
+    return Value(Atom(FUNCTION, refs=frozenset({key})))
 
 
 def imported_name(file: str, name: str) -> Value:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from npuport.analysis.flow.arithmetic import binary, compare, unary
 from npuport.analysis.flow.attributes import attribute
 from npuport.analysis.flow.binding import bind
 from npuport.analysis.flow.calls import evaluate_call
 from npuport.analysis.flow.comprehensions import dict_comprehension, list_comprehension
-from npuport.analysis.flow.declarations import Function, function_of
+from npuport.analysis.flow.declarations import Function, function_of, function_value
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.gates import narrowed
 from npuport.analysis.flow.library.containers import look_up
@@ -45,7 +46,12 @@ _LONGEST_LIST = 4
 
 
 def _constant(run: Evaluation, node: ast.Constant) -> Value:
-    value = node.value
+    return constant_value(type(node.value), node.value)
+
+
+@lru_cache(4096)
+def constant_value(kind: type, value: object) -> Value:
+    """A constant of the program; ``kind`` tells 1 from True and 1.0."""
     if value is None:
         return NOTHING
     if isinstance(value, str):
@@ -237,7 +243,7 @@ def _lambda(run: Evaluation, node: ast.Lambda) -> Value:
     if function.key not in (f.key for f in run.scope.functions[-256:]):
         run.scope.functions.append(function)
     run.knowledge.visit_again(function)
-    value = Value(Atom(FUNCTION, refs=frozenset({function.key})))
+    value = function_value(function.key)
     run.function.nested[name] = value
     return value
 

@@ -8,7 +8,7 @@ would stay for ever.
 from __future__ import annotations
 
 import ast
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import TypeAlias
 
@@ -46,7 +46,7 @@ class Knowledge:
         self.scopes = {scope.key: scope for scope in scopes}
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
-        self.readers: dict[Read, set[str]] = {}
+        self.readers: dict[Read, set[str]] = defaultdict(set)
         self.queue: deque[Function] = deque()
         self.queued: set[str] = set()
         self.settled = False
@@ -113,7 +113,7 @@ class Knowledge:
         """What functions have read, known from the cache."""
         for function, read in reads.items():
             for what in read:
-                self.readers.setdefault(what, set()).add(function)
+                self.readers[what].add(function)
 
     def reads_by_function(self) -> dict[str, list[Read]]:
         """What every function has read."""
@@ -289,7 +289,7 @@ class Knowledge:
     def read(self, reader: Function, *what: str) -> None:
         """Note that a function depends on something."""
         if not self.settled:
-            self.readers.setdefault(what, set()).add(reader.key)
+            self.readers[what].add(reader.key)
 
     def changed(self, *what: str) -> None:
         """Evaluate again who has read something."""

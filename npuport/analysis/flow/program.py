@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -45,13 +45,21 @@ EXTRA_VISITS = 500
 _ANYWHERE = Value(Atom(DEVICE, devices=frozenset({"?"})))
 _DEVICE_PARAMETER = re.compile(r"dev|dvc")
 
+_ACCELERATOR = re.compile(r"\b(?:npu|device|dvc|xpu|hpu)\b|_npu\b")
+_TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
+
+
+def _names_accelerator(text: str) -> bool:
+    return any(word in text for word in ("cuda", "accelerator", "use_gpu")) or _ACCELERATOR.search(text) is not None
+
+
 # What the text of any file tells of its whole program.
-_TRAITS = {
-    "environment": re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bmake_vec\(|import gym"),
-    "optimizer": re.compile(r"optim"),
-    "accelerator": re.compile(r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"),
-    "torch": re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE),
-    "checks off": re.compile(r"set_default_validate_args\(False\)"),
+_TRAITS: dict[str, Callable[[str], bool]] = {
+    "environment": lambda text: any(word in text for word in ("import gym", "gym.", "make(", "make_vec(")),
+    "optimizer": lambda text: "optim" in text,
+    "accelerator": _names_accelerator,
+    "torch": lambda text: "torch" in text and _TORCH.search(text) is not None,
+    "checks off": lambda text: "set_default_validate_args(False)" in text,
 }
 
 
@@ -192,7 +200,7 @@ class ProgramFlow:
 def _scope(key: str, tree: ast.Module, text: str, linker: Linker) -> Scope:
     scope = declare(key, tree)
     link(scope, linker)
-    scope.traits = tuple(pattern.search(text) is not None for pattern in _TRAITS.values())
+    scope.traits = tuple(asked(text) for asked in _TRAITS.values())
     return scope
 
 
