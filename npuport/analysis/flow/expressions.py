@@ -46,11 +46,11 @@ _LONGEST_LIST = 4
 
 
 def _constant(run: Evaluation, node: ast.Constant) -> Value:
-    return constant_value(type(node.value), node.value)
+    return constant_value(type(node.value).__name__, node.value)
 
 
 @lru_cache(4096)
-def constant_value(kind: type, value: object) -> Value:
+def constant_value(kind: str, value: object) -> Value:
     """A constant of the program; ``kind`` tells 1 from True and 1.0."""
     if value is None:
         return NOTHING
