@@ -11,6 +11,8 @@
 - ``suppressions`` the comments ``# npuport: ignore[...]``; ``ignores`` writes them into files
 - ``cells``        a notebook's findings by cell and row, and by rows of the joined text
 - ``gate``         which rules a file's bytes leave something to say
+- ``flow_rule``    base of the rules that ask what flows through the program
+- ``run_flow``     the programs among the files of a run (``components``, ``whole_program``), kept in ``flow_store``
 - ``program``      many files to findings: project facts, ``cache``, process pool; ``porting`` to fixed files
 - ``files``        atomic writing
 
