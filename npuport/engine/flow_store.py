@@ -36,7 +36,7 @@ class FlowStore:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self._folder)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump({**data, "key": key}, stream, separators=(",", ":"))
+                stream.write(json.dumps({**data, "key": key}, separators=(",", ":")))
             os.replace(temporary, self._path(key))
 
     def _path(self, key: str) -> Path:

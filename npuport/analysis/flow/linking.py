@@ -24,10 +24,14 @@ class Linker:
     def __init__(self, paths: Iterable[str]) -> None:
         self._keys = {os.path.abspath(path): path for path in paths}
         self._root = os.path.commonpath(list(self._keys)) if len(self._keys) > 1 else ""
+        # Most imports are of libraries: their first name is that of no file and no folder here.
+        self._first_names = {name for path in self._keys for name in path.removesuffix(".py").split(os.sep)}
         self._found: dict[tuple[str, str, bool], str | None] = {}
 
     def resolve(self, importer: str, dotted: str, level: int = 0) -> str | None:
         """The file that ``importer`` means by a dotted name with ``level`` leading dots; None for a library."""
+        if not level and dotted.partition(".")[0] not in self._first_names:
+            return None
         folder = os.path.dirname(os.path.abspath(importer))
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
