@@ -13,6 +13,16 @@ _OTHER_DEVICE = re.compile(r"(cpu|mps|xpu|hpu|meta)(:\d+)?|auto")
 # Values with such a name are compared with "cuda" for another reason.
 _TEXT_WORDS = {"name", "text", "title", "tag", "framework", "env", "activity", "activities", "mode", "impl", "suffix"}
 
+_DEVICE_IN_TEXT = re.compile(r"cuda|npu|accelerator|\bdevice\b")
+
+
+def names_a_device(module: Module) -> bool:
+    """Whether a file speaks of a device anywhere: what does not may be for the CPU alone."""
+    found = module.memo.get("names_a_device")
+    if found is None:
+        found = module.memo["names_a_device"] = _DEVICE_IN_TEXT.search(module.source.text) is not None
+    return bool(found)
+
 
 def is_other_device(text: str) -> bool:
     """Whether a text names a device that is not CUDA's."""
