@@ -238,7 +238,7 @@ def _smooth(smooth: str, position: int, beta: str) -> Transform:
         # From the end: a positional argument may not stand behind a named one in between.
         for place, arg in reversed(list(enumerate(node.args))):
             if arg.keyword is None and place == position:
-                named = writer.argument(writer.code(arg.value), "reduction").with_changes(comma=arg.comma)
+                named = writer.argument(writer.code(arg.value), "reduction").with_changes(comma=node.args[place].comma)
                 node = node.with_changes(args=[*node.args[:place], named, *node.args[place + 1 :]])
             elif (arg.keyword is None and place > position) or (arg.keyword and arg.keyword.value == "delta"):
                 node = without_argument(node, arg)
