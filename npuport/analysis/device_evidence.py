@@ -132,6 +132,18 @@ def parameter_of_default(arguments: ast.arguments, default: ast.AST) -> str:
     return next((parameter.arg for parameter, value in pairs if value is default), "")
 
 
+def parameter_default(module: Module, name: ast.Name) -> ast.expr | None:
+    """The default of the parameter that a name stands for; for any other name the one value that it is bound to."""
+    bindings = module.names.bindings(name.id, name)
+    if len(bindings) != 1:
+        return None
+    function = module.parent(module.parent(bindings[0].node) or bindings[0].node)
+    if not bindings[0].parameter or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return bindings[0].value
+    defaults = [*function.args.defaults, *function.args.kw_defaults]
+    return next((d for d in defaults if d and parameter_of_default(function.args, d) == name.id), None)
+
+
 def parameter_of_argument(module: Module, call: ast.Call, argument: ast.AST) -> str | None:
     """The parameter of a function or class of this file that a positional argument lands on."""
     position = next((place for place, value in enumerate(call.args) if value is argument), None)
