@@ -97,6 +97,35 @@ def _call_gives_device(module: Module, call: ast.Call) -> bool:
     return is_device_name(name)
 
 
+_ACCELERATOR_LITERAL = re.compile(r"[fF]?[\"'](?:cuda|npu)\b")
+
+
+def is_accelerator(module: Module, place: ast.expr) -> bool:
+    """Whether a device is the accelerator, as far as one file tells.
+
+    A literal such as ``"cuda:0"``, ``torch.device`` of one, or a variable that is named like a device and is not
+    only ever set to the CPU.
+    """
+    if isinstance(place, ast.Call) and module.resolve(place.func) == "torch.device":
+        return not place.args or is_accelerator(module, place.args[0])
+    if isinstance(place, ast.Constant | ast.JoinedStr):
+        return _ACCELERATOR_LITERAL.match(module.text_of(place)) is not None
+    if isinstance(place, ast.Name):
+        values = [binding.value for binding in module.names.bindings(place.id, place)]
+    else:
+        name = target_name(place)
+        values = [s.value for s in module.index.assignments if name and name in map(target_name, targets_of(s))]
+    if values and all(value is not None and _is_host(module, value) for value in values):
+        return False
+    return isinstance(place, ast.Name | ast.Attribute) and is_device(module, place)
+
+
+def _is_host(module: Module, value: ast.expr) -> bool:
+    if isinstance(value, ast.Call) and module.resolve(value.func) == "torch.device":
+        return bool(value.args) and _is_host(module, value.args[0])
+    return isinstance(value, ast.Constant) and value.value == "cpu"
+
+
 def reaches_device(module: Module, name: str) -> bool:
     """Whether a name of this file is used where torch wants a device."""
     uses: list[ast.expr] = [*module.index.names.get(name, ()), *module.index.attributes.get(name, ())]
@@ -149,7 +178,7 @@ def parameter_of_argument(module: Module, call: ast.Call, argument: ast.AST) -> 
     position = next((place for place, value in enumerate(call.args) if value is argument), None)
     if position is None:
         return None
-    function, skipped = _callee(module, call)
+    function, skipped = called_function(module, call)
     if function is None:
         return None
     parameters = [*function.args.posonlyargs, *function.args.args]
@@ -195,8 +224,11 @@ def makers_of(module: Module, value: ast.expr) -> list[str]:
     return [module.resolve(node.func) or "" for node in made if isinstance(node, ast.Call)]
 
 
-def _callee(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:
-    """The function of this file that a call runs, and how many parameters are bound before its arguments."""
+def called_function(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:
+    """The function of this file that a call runs, and how many parameters are bound before its arguments.
+
+    A class stands for its ``__init__``; of methods the one that alone has the name is taken.
+    """
     if isinstance(call.func, ast.Name):
         for binding in module.names.bindings(call.func.id, call.func):
             if isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from npuport.analysis.checkpoints import Load, Sink, loads
-from npuport.analysis.device_evidence import is_device
+from npuport.analysis.device_evidence import is_accelerator
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.rule import Hit, Rule, Triggers
-
-_ACCELERATOR = re.compile(r"[fF]?[\"'](?:cuda|npu)\b")
 
 
 class OptimizerStateMoved(Rule):
@@ -67,7 +64,7 @@ class OptimizerStateMoved(Rule):
                 continue
             if Sink.MOVED_DEEP in load.sinks:
                 yield Hit(load.call, "every tensor is moved to the device, the optimizer's step counters too" + _EFFECT)
-            elif load.map_location is not None and _is_accelerator(module, load.map_location):
+            elif load.map_location is not None and is_accelerator(module, load.map_location):
                 message = "map_location puts the optimizer's step counters on the device" + _EFFECT
                 yield Hit(load.call, message, _fix(load, load.map_location))
 
@@ -78,25 +75,6 @@ _EFFECT = ": each update reads them back, or fails"
 def _counts_on_device(module: Module) -> bool:
     keywords = [*module.index.keywords.get("capturable", ()), *module.index.keywords.get("fused", ())]
     return any(isinstance(keyword.value, ast.Constant) and keyword.value.value is True for keyword in keywords)
-
-
-def _is_accelerator(module: Module, place: ast.expr) -> bool:
-    """A literal such as ``"cuda:0"``, ``torch.device`` of one, or a variable that holds the training device."""
-    if isinstance(place, ast.Call) and module.resolve(place.func) == "torch.device":
-        return not place.args or _is_accelerator(module, place.args[0])
-    if isinstance(place, ast.Constant | ast.JoinedStr):
-        return _ACCELERATOR.match(module.text_of(place)) is not None
-    if isinstance(place, ast.Name):
-        values = [binding.value for binding in module.names.bindings(place.id, place)]
-        if values and all(value is not None and _is_cpu(module, value) for value in values):
-            return False
-    return isinstance(place, ast.Name | ast.Attribute) and is_device(module, place)
-
-
-def _is_cpu(module: Module, value: ast.expr) -> bool:
-    if isinstance(value, ast.Call) and module.resolve(value.func) == "torch.device":
-        return bool(value.args) and _is_cpu(module, value.args[0])
-    return isinstance(value, ast.Constant) and value.value == "cpu"
 
 
 def _fix(load: Load, place: ast.expr) -> Fix:
