@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from npuport.analysis.device_evidence import called_name, class_of, target_name, targets_of
+from npuport.analysis.device_evidence import called_name, class_of, has_method, target_name, targets_of
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import words_of
 from npuport.analysis.walk import Binding
@@ -30,17 +30,19 @@ class Load:
     Attributes:
         call: the call.
         map_location: where tensors are put; None where it is left out or None.
+        pickled: a pickle module is given: the file may hold anything.
         sinks: what is done with the result, as far as this file shows.
     """
 
     call: ast.Call
     map_location: ast.expr | None
+    pickled: bool
     sinks: frozenset[Sink]
 
     @property
     def only_copied(self) -> bool:
         """Whether all that was loaded is copied or moved to where it belongs, so that it may come from the CPU."""
-        return bool(self.sinks) and Sink.OTHER not in self.sinks
+        return Sink.OTHER not in self.sinks
 
 
 _MOVERS = ("to", "cuda", "npu", "cpu")
@@ -67,7 +69,8 @@ def _find(module: Module) -> Iterator[Load]:
         if reference.dotted not in ("torch.load", "torch.serialization.load") or not isinstance(call, ast.Call):
             continue
         if call.func is reference.node and all(keyword.arg for keyword in call.keywords):
-            yield Load(call, _map_location(call), frozenset(_Uses(module).sinks(call)))
+            pickled = len(call.args) > 2 or any(keyword.arg == "pickle_module" for keyword in call.keywords)
+            yield Load(call, _map_location(call), pickled, frozenset(_Uses(module).sinks(call)))
 
 
 def _map_location(call: ast.Call) -> ast.expr | None:
@@ -110,7 +113,7 @@ class _Uses:
     def _argument(self, call: ast.Call, node: ast.expr) -> Iterator[Sink]:
         name = called_name(call)
         if name == "load_state_dict" and isinstance(call.func, ast.Attribute):
-            yield Sink.OPTIMIZER if is_optimizer(self._module, call.func.value) else Sink.MODULE
+            yield _sink_of_state(self._module, call.func.value)
         elif node in call.args and _moves_every_tensor(self._module, call):
             yield Sink.MOVED_DEEP
             yield from self.sinks(call)
@@ -140,6 +143,13 @@ class _Uses:
                     yield from self.sinks(read)
         else:
             yield Sink.OTHER
+
+
+def _sink_of_state(module: Module, owner: ast.expr) -> Sink:
+    """What ``load_state_dict`` of ``owner`` does; a method of the program's own may keep what it is given."""
+    if is_optimizer(module, owner):
+        return Sink.OPTIMIZER
+    return Sink.OTHER if has_method(module, owner, "load_state_dict") else Sink.MODULE
 
 
 def _test(parent: ast.AST) -> ast.AST | None:

@@ -126,6 +126,46 @@ def _is_host(module: Module, value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value == "cpu"
 
 
+_MADE_ON_HOST = frozenset(
+    {"tensor", "as_tensor", "zeros", "ones", "full", "eye", "arange", "linspace", "rand", "randn"}
+)
+_OTHER_DEFAULT = re.compile(r"set_default_device|set_default_tensor_type|with torch\.device\(")
+
+
+def is_on_host(module: Module, value: ast.expr) -> bool:
+    """Whether a tensor is plainly on the CPU: ``x.cpu()``, ``torch.from_numpy(x)``, ``torch.ones(3)`` without device.
+
+    Looks through methods that keep the device, and through names that have one value.
+    """
+    for _ in range(8):
+        if isinstance(value, ast.Name):
+            bindings = module.names.bindings(value.id, value)
+            if len(bindings) != 1 or bindings[0].value is None:
+                return False
+            value = bindings[0].value
+        if not isinstance(value, ast.Call):
+            return False
+        dotted = module.resolve(value.func)
+        if dotted is not None:
+            return _is_made_on_host(module, value, dotted)
+        if not isinstance(value.func, ast.Attribute) or value.func.attr in ("to", "cuda", "npu", "type"):
+            return False
+        if value.func.attr == "cpu":
+            return True
+        value = value.func.value
+    return False
+
+
+def _is_made_on_host(module: Module, call: ast.Call, dotted: str) -> bool:
+    if dotted == "torch.from_numpy":
+        return True
+    plain = all(keyword.arg is not None and keyword.arg != "device" for keyword in call.keywords)
+    made = dotted.startswith("torch.") and dotted.removeprefix("torch.") in _MADE_ON_HOST and plain
+    if dotted == "torch.as_tensor":  # a tensor stays where it is; a list or a number is put on the CPU
+        made = made and bool(call.args) and isinstance(call.args[0], ast.List | ast.Tuple | ast.Constant)
+    return made and _OTHER_DEFAULT.search(module.source.text) is None
+
+
 def reaches_device(module: Module, name: str) -> bool:
     """Whether a name of this file is used where torch wants a device."""
     uses: list[ast.expr] = [*module.index.names.get(name, ()), *module.index.attributes.get(name, ())]

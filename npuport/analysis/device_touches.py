@@ -54,8 +54,9 @@ class DeviceTouches:
 
     def is_on_device(self, value: ast.expr) -> bool:
         """Whether a variable or attribute was put on the device, where it is bound or by a statement of its own."""
-        if any(touch.moved is not None and self._is_same(touch.moved, value) for touch in self._statements()):
-            return True
+        for touch in self._statements():
+            if touch.moved is not None and self._is_same(touch.moved, value) and not self._comes_later(touch, value):
+                return True
         if isinstance(value, ast.Name):
             bound = [binding.value for binding in self._module.names.bindings(value.id, value)]
         else:
@@ -71,6 +72,10 @@ class DeviceTouches:
             bindings = self._module.names.bindings
             return one.id == other.id and bindings(one.id, one) == bindings(other.id, other)
         return isinstance(one, ast.Attribute) and isinstance(other, ast.Attribute) and one.attr == other.attr
+
+    def _comes_later(self, touch: Touch, site: ast.expr) -> bool:
+        scope_of = self._module.names.scope_of
+        return scope_of(touch.call) is scope_of(site) and not _ends_before(touch.call, site)
 
     def touch(self, call: ast.Call) -> Touch | None:
         """The touch that a call is, itself or at the start of its chain: ``Net().to(device).eval()``."""
@@ -124,7 +129,7 @@ class DeviceTouches:
             return None
         seen.add(site)
         scope = self._module.names.scope_of(site)
-        above = [call for call in self._calls[scope] if _ends_before(call, site)]
+        above = [call for call in self._calls[scope] if _ends_before(call, site) and not self._excludes(call, site)]
         found = self._first(above, set())
         if found is not None or not isinstance(scope, FUNCTIONS):
             return found
@@ -137,7 +142,34 @@ class DeviceTouches:
         for caller in callers:
             if (found := self._before(caller, seen)) is not None:
                 return found
-        return self._first(self._calls[self._module.tree], set()) if not callers else None
+        if callers:
+            return None
+        # Called from elsewhere, if at all: by then the file was imported.
+        imported = [call for call in self._calls[self._module.tree] if not self._runs_as_script(call)]
+        return self._first(imported, set())
+
+    def _runs_as_script(self, call: ast.Call) -> bool:
+        """Whether a call of the module stands in its ``__main__`` block."""
+        tests = (a.test for a in self._module.ancestors(call) if isinstance(a, ast.If))
+        return any("__main__" in self._module.text_of(test) for test in tests)
+
+    def _excludes(self, call: ast.Call, site: ast.AST) -> bool:
+        """Whether both stand in different arms of one ``if``, so that never both run."""
+        child: ast.AST = call
+        arms: dict[ast.AST, ast.AST] = {}
+        for ancestor in self._module.ancestors(call):
+            if isinstance(ancestor, ast.If):
+                arms[ancestor] = child
+            child = ancestor
+        child = site
+        for ancestor in self._module.ancestors(site):
+            if isinstance(ancestor, ast.If) and ancestor in arms:
+                one, other = arms[ancestor], child
+                return (one in ancestor.body and other in ancestor.orelse) or (
+                    one in ancestor.orelse and other in ancestor.body
+                )
+            child = ancestor
+        return False
 
     def _callers(self, function: ast.AST) -> list[ast.Call]:
         name = getattr(function, "name", None)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.covariances import diagonal
-from npuport.analysis.device_evidence import names_a_device
+from npuport.analysis.device_evidence import is_on_host, names_a_device
 from npuport.analysis.module import Module, Reference
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, Transform, rewrite
@@ -104,6 +104,8 @@ class OperatorWithoutKernel(Rule):
             return
         parent = module.parent(node)
         call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+        if call is not None and any(is_on_host(module, value) for value in _tensors(call)):
+            return
         where = call or node
         severity = None if names_a_device(module) else Severity.NOTE
         missing = missing_kernels(dotted, module.target)
@@ -221,6 +223,12 @@ def _is_tensor_method(module: Module, attribute: ast.Attribute) -> bool:
         receiver.attr if isinstance(receiver, ast.Attribute) else receiver.id if isinstance(receiver, ast.Name) else ""
     )
     return name not in _MODULE_NAMES and not module.is_foreign(receiver)
+
+
+def _tensors(call: ast.Call) -> list[ast.expr]:
+    """What an operator works on, the receiver of a method included: one tensor on the CPU speaks for all."""
+    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    return [*receiver, *call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.checkpoints import is_module, is_optimizer
-from npuport.analysis.device_evidence import called_name, names_a_device
+from npuport.analysis.device_evidence import called_name, has_method, names_a_device
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
@@ -69,7 +69,7 @@ class SavedFromDevice(Rule):
 
 
 def _holds_module(module: Module, saved: ast.expr) -> bool:
-    states = [state for state in _states(module, saved) if not _is_optimizer_state(module, state)]
+    states = [state for state in _states(module, saved) if not _is_other_state(module, state)]
     return bool(states) and "cpu" not in module.text_of(saved)
 
 
@@ -83,8 +83,13 @@ def _states(module: Module, saved: ast.expr) -> list[ast.Call]:
     return [saved] if isinstance(saved, ast.Call) and called_name(saved) == "state_dict" else []
 
 
-def _is_optimizer_state(module: Module, state: ast.Call) -> bool:
-    return isinstance(state.func, ast.Attribute) and is_optimizer(module, state.func.value)
+def _is_other_state(module: Module, state: ast.Call) -> bool:
+    """The state of an optimizer, or of an object of the program's own that is no module."""
+    if not isinstance(state.func, ast.Attribute):
+        return False
+    owner = state.func.value
+    own = has_method(module, owner, "state_dict") and not is_module(module, owner)
+    return own or is_optimizer(module, owner)
 
 
 def _fix(module: Module, saved: ast.expr) -> Fix | None:

@@ -18,7 +18,8 @@ class LoadWithoutMapLocation(Rule):
 
     What it does
     ------------
-    Reports ``torch.load`` without ``map_location``. In a file that names no device it is a note.
+    Reports ``torch.load`` without ``map_location``. It is a note in a file that names no device, and where a pickle
+    module is given, since what was pickled need not be tensors.
 
     Why on an NPU
     -------------
@@ -40,8 +41,8 @@ class LoadWithoutMapLocation(Rule):
 
     Fix safety
     ----------
-    Safe where all that is loaded goes into ``load_state_dict``, which copies to where the parameters are, or is
-    moved by ``.to()``. Unsafe elsewhere: tensors that are used as they come would be on the CPU.
+    Safe where all that is loaded goes into ``load_state_dict`` of torch, which copies to where the parameters are, or
+    is moved by ``.to()``. Unsafe elsewhere: tensors that are used as they come would be on the CPU.
 
     Sources
     -------
@@ -59,7 +60,7 @@ class LoadWithoutMapLocation(Rule):
         for load in loads(module):
             if load.map_location is None and not module.knows_npu(load.call):
                 message = "without map_location tensors go to the device they were saved from, which may not exist here"
-                severity = None if names_a_device(module) else Severity.NOTE
+                severity = None if names_a_device(module) and not load.pickled else Severity.NOTE
                 yield Hit(load.call, message, _fix(load), severity)
 
 

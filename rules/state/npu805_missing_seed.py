@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from npuport.analysis.device_evidence import called_name, target_name
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, Insertion
@@ -22,8 +23,9 @@ class MissingSeed(Rule):
 
     What it does
     ------------
-    Reports ``np.random.seed(...)`` and ``random.seed(...)`` in files that train with torch and never seed it, and
-    ``torch.cuda.manual_seed`` without ``torch.manual_seed``.
+    Reports ``np.random.seed(...)`` and ``random.seed(...)`` in scripts that train with torch and never seed it, nor
+    hand the seed to something of their own that may do so, and ``torch.cuda.manual_seed`` without
+    ``torch.manual_seed``.
 
     Why on an NPU
     -------------
@@ -74,7 +76,7 @@ class MissingSeed(Rule):
                 "only the card is seeded: networks are initialised by the CPU's generator, torch.manual_seed seeds both"
             )
             yield Hit(devices[-1], message, _fix(module, devices[-1]))
-        elif others and any(word in text for word in _TRAINS):
+        elif others and any(word in text for word in _TRAINS) and _is_script(module) and not _hands_on(module, others):
             yield Hit(
                 others[-1],
                 "torch is never seeded; torch.manual_seed seeds the CPU and the NPU",
@@ -91,6 +93,20 @@ def _seeds(module: Module) -> list[tuple[ast.Call, str]]:
 
 def _seeds_cpu(module: Module) -> bool:
     return any(reference.dotted in ("torch.manual_seed", "torch.random.manual_seed") for reference in module.references)
+
+
+def _is_script(module: Module) -> bool:
+    return "__main__" in module.source.text
+
+
+def _hands_on(module: Module, seeds: list[ast.Call]) -> bool:
+    """Whether a seed goes to a function or class that may seed torch; environments draw from NumPy."""
+    for call in module.index.calls:
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if call not in seeds and called_name(call) not in ("seed", "reset", "default_rng", "RandomState"):
+            if any("seed" in (target_name(argument) or "").lower() for argument in arguments):
+                return True
+    return False
 
 
 def _fix(module: Module, call: ast.Call) -> Fix | None:
