@@ -7,14 +7,14 @@ from npuport.analysis.covariances import diagonal
 from npuport.analysis.device_evidence import is_on_host, names_a_device
 from npuport.analysis.module import Module, Reference
 from npuport.engine.finding import Severity
-from npuport.engine.fix import Fix, Transform, rewrite
+from npuport.engine.fix import Fix, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.distributions import independent_normal
-from npuport.engine.rewriting.names import with_argument, without_argument
-from npuport.engine.rewriting.precedence import as_product
+from npuport.engine.rewriting.losses import scaled, smooth_l1
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 from npuport.facts.kernels import is_refused, known_names, missing_kernels, operators_behind
+from npuport.facts.operators import operator
 
 # Methods that no other library gives its objects: a call of one is a tensor's, whatever the receiver.
 _TENSOR_METHODS = (
@@ -34,7 +34,13 @@ _HUBER = {"huber_loss": ("smooth_l1_loss", 2), "HuberLoss": ("SmoothL1Loss", 0)}
 
 def _triggers() -> tuple[str, ...]:
     names = {name for name in known_names() if name not in _SHORT and not name.startswith(_LINEAR_ALGEBRA)}
-    return ("linalg", "to_sparse", "sparse_", *sorted({name.rpartition(".")[2].rstrip("_") for name in names}))
+    return (
+        "linalg",
+        "to_sparse",
+        "sparse_",
+        "channels_last",
+        *sorted({name.rpartition(".")[2].rstrip("_") for name in names}),
+    )
 
 
 class OperatorWithoutKernel(Rule):
@@ -44,7 +50,8 @@ class OperatorWithoutKernel(Rule):
     ------------
     Reports functions, losses and distributions behind which the target release of torch_npu has no kernel:
     ``huber_loss``, Gamma, Beta, Dirichlet, Poisson and their kin, ``MultivariateNormal`` with a covariance,
-    ``torch.linalg`` (det, solve, inv, eigh, ...), ``lgamma``, ``logcumsumexp``; and sparse layouts, which raise.
+    ``torch.linalg`` (det, solve, inv, eigh, ...), ``lgamma``, ``logcumsumexp``. Sparse layouts, which raise, and
+    ``memory_format=torch.channels_last``, which is not supported, are reported too.
     ``torch.isin`` is a note from the release on that made it of operators that have kernels. Of methods only those
     are reported that nothing but a tensor has. In a file that names no device a finding is a note.
 
@@ -70,7 +77,8 @@ class OperatorWithoutKernel(Rule):
 
     Fix safety
     ----------
-    Safe for the Huber loss with delta 1, which is the smooth L1 loss, bit by bit. Unsafe for another delta
+    Safe for the Huber loss with delta 1, which is the smooth L1 loss (the same bits in float32, tried), and for a
+    memory format, which changes no value; ``--style portable`` keeps it for CUDA. Unsafe for another delta
     (``delta * smooth_l1_loss(beta=delta)`` rounds differently), and for a diagonal ``MultivariateNormal``, whose
     class and attributes change. Nothing else is rewritten: what replaces a Beta policy is for a person.
 
@@ -97,6 +105,7 @@ class OperatorWithoutKernel(Rule):
             for attribute in module.index.attributes.get(method, ()):
                 if _is_tensor_method(module, attribute):
                     yield from self._operator(module, attribute, f"torch.Tensor.{method}")
+        yield from _memory_formats(module)
 
     def _operator(self, module: Module, node: ast.expr, dotted: str) -> Iterator[Hit]:
         """The finding for one operator, by its public name, whoever found out that ``node`` is it."""
@@ -159,12 +168,31 @@ class OperatorWithoutKernel(Rule):
         if starred or _argument(call, position + 2, "weight") is not None:
             return None
         if delta is None or (isinstance(delta, ast.Constant) and delta.value == 1):
-            return rewrite("Take the smooth L1 loss, which is the same", call, _smooth(smooth, position, ""))
+            return rewrite("Take the smooth L1 loss, which is the same", call, smooth_l1(smooth, position, ""))
         if name == "HuberLoss" or not isinstance(delta, ast.Name | ast.Attribute | ast.Constant):
             return None
         text = module.text_of(delta)
-        transform = _scaled(_smooth(smooth, position, text), text, call, module.parent(call))
+        transform = scaled(smooth_l1(smooth, position, text), text, call, module.parent(call))
         return rewrite("Scale the smooth L1 loss", call, transform, unsafe_because="rounds differently")
+
+
+def _memory_formats(module: Module) -> Iterator[Hit]:
+    """``memory_format=torch.channels_last`` of tensors and modules."""
+    facts = operator("torch.Tensor.to")
+    for keyword in module.index.keywords.get("memory_format", ()):
+        value = keyword.value
+        named = (module.resolve(value) or "") in ("torch.channels_last", "torch.channels_last_3d")
+        if named and facts is not None and "memory_format" in facts.limits and not module.knows_npu(value):
+            severity = None if names_a_device(module) else Severity.NOTE
+            fix = rewrite("Take the contiguous format", value, _contiguous)
+            yield Hit(value, "an NPU takes the contiguous memory format only", fix, severity)
+
+
+def _contiguous(node: cst.CSTNode, writer: Writer) -> str:
+    contiguous = f"{writer.torch()}.contiguous_format"
+    if not writer.portable:
+        return contiguous
+    return f'{writer.code(node)} if {writer.helper("DEVICE_TYPE")} == "cuda" else {contiguous}'
 
 
 _ISIN = (
@@ -236,34 +264,3 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     if position < len(call.args):
         return call.args[position]
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
-
-
-def _smooth(smooth: str, position: int, beta: str) -> Transform:
-    """The call of the smooth L1 loss; ``reduction`` and ``delta`` stand in other places there."""
-
-    def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
-        assert isinstance(node, cst.Call)
-        # From the end: a positional argument may not stand behind a named one in between.
-        for place, arg in reversed(list(enumerate(node.args))):
-            if arg.keyword is None and place == position:
-                named = writer.argument(writer.code(arg.value), "reduction").with_changes(comma=node.args[place].comma)
-                node = node.with_changes(args=[*node.args[:place], named, *node.args[place + 1 :]])
-            elif (arg.keyword is None and place > position) or (arg.keyword and arg.keyword.value == "delta"):
-                node = without_argument(node, arg)
-        if beta:
-            node = with_argument(node, writer.argument(beta, "beta"))
-        if isinstance(node.func, cst.Attribute):
-            return node.with_changes(func=node.func.with_changes(attr=cst.Name(smooth)))
-        below = "nn.functional" if smooth.islower() else "nn"
-        return node.with_changes(func=writer.expression(f"{writer.torch()}.{below}.{smooth}"))
-
-    return transform
-
-
-def _scaled(inner: Transform, factor: str, call: ast.Call, around: ast.AST | None) -> Transform:
-    def transform(node: cst.CSTNode, writer: Writer) -> str:
-        loss = inner(node, writer)
-        code = loss if isinstance(loss, str) else writer.code(loss)
-        return as_product(f"{factor} * {code}", call, around)
-
-    return transform
