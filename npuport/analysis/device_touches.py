@@ -64,7 +64,27 @@ class DeviceTouches:
             bound = [
                 s.value for s in self._module.index.assignments if name and name in map(target_name, targets_of(s))
             ]
-        return any(isinstance(node, ast.Call) and self.touch(node) is not None for node in bound)
+        return any(isinstance(node, ast.Call) and self._is_made_on_device(node) for node in bound)
+
+    def reads(self, function: ast.AST) -> ast.expr | None:
+        """A variable of the module, or an attribute of ``self``, on the device, that a function reads."""
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+                if self.is_on_device(node):
+                    return node
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                bindings = self._module.names.bindings(node.id, node)
+                if bindings and bindings == self._module.index.bindings[self._module.tree].get(node.id):
+                    if self.is_on_device(node):
+                        return node
+        return None
+
+    def _is_made_on_device(self, call: ast.Call) -> bool:
+        """A call that puts its result on the device, or makes an object that touches the device as it is made."""
+        if self.touch(call) is not None:
+            return True
+        function, _ = called_function(self._module, call)
+        return function is not None and function.name == "__init__" and self.inside(function) is not None
 
     def _is_same(self, one: ast.expr, other: ast.expr) -> bool:
         """Whether two expressions are the same variable, or attributes of the same name."""

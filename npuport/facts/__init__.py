@@ -5,5 +5,7 @@
 - ``operators`` dtypes, limits and support of operators, as the vendor lists them
 - ``kernels``   public names that end in an operator without kernel
 
+``docs/operator_facts.py`` makes the file of the operators from the parsed tables.
+
 Facts only; what to do about them is the rules' business. The sources of each file are named inside it.
 """

@@ -81,6 +81,7 @@ class ForkAfterDevice(Rule):
 
 def _use(module: Module, touches: DeviceTouches, fork: Fork) -> str:
     """What the child does with the device, for people; empty where this file shows nothing."""
+    value: ast.expr | None
     for value in fork.handed:
         if touches.is_on_device(value):
             return f"the child is given {module.text_of(value)}"
@@ -90,6 +91,9 @@ def _use(module: Module, touches: DeviceTouches, fork: Fork) -> str:
         touch = touches.inside(function)
         if touch is not None:
             return f"the child runs {module.text_of(touch.call)} (line {touch.call.lineno})"
+        value = touches.reads(function)
+        if value is not None:
+            return f"the child reads {module.text_of(value)} (line {value.lineno})"
     return ""
 
 
