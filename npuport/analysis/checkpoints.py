@@ -56,7 +56,10 @@ _OPTIMIZER_WORDS = frozenset({"opt", "opts", "optim", "optims", "optimizer", "op
 
 
 def loads(module: Module) -> list[Load]:
-    """The calls of ``torch.load`` in a file, in source order; those with ``**options`` are left out; shared."""
+    """The calls of ``torch.load`` by that name in a file, in source order; shared.
+
+    Calls with ``**options`` are left out.
+    """
     found = module.memo.get("loads")
     if found is None:
         found = module.memo["loads"] = list(_find(module))
@@ -68,7 +71,8 @@ def _find(module: Module) -> Iterator[Load]:
         call = module.parent(reference.node)
         if reference.dotted not in ("torch.load", "torch.serialization.load") or not isinstance(call, ast.Call):
             continue
-        if call.func is reference.node and all(keyword.arg for keyword in call.keywords):
+        named = called_name(call) == "load" and call.func is reference.node
+        if named and all(keyword.arg for keyword in call.keywords):
             pickled = len(call.args) > 2 or any(keyword.arg == "pickle_module" for keyword in call.keywords)
             yield Load(call, _map_location(call), pickled, frozenset(_Uses(module).sinks(call)))
 

@@ -57,7 +57,7 @@ class ForkAfterDevice(Rule):
     name = "fork-after-device"
     topic = "fork"
     severity = Severity.ERROR
-    triggers = Triggers(("Process", "Pool", "share_memory"))
+    triggers = Triggers(("multiprocessing", "concurrent", "share_memory"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.uses_torch:

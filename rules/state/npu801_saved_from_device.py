@@ -52,7 +52,7 @@ class SavedFromDevice(Rule):
     name = "saved-from-device"
     topic = "checkpoint"
     severity = Severity.NOTE
-    triggers = Triggers((".save", "import save", "save,"))
+    triggers = Triggers(patterns=(r"\.save\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not names_a_device(module):
@@ -61,7 +61,8 @@ class SavedFromDevice(Rule):
             call = module.parent(reference.node)
             if reference.dotted not in ("torch.save", "torch.serialization.save") or not isinstance(call, ast.Call):
                 continue
-            if call.func is reference.node and not module.knows_npu(call):
+            spelled = isinstance(reference.node, ast.Attribute) and call.func is reference.node
+            if spelled and not module.knows_npu(call):
                 saved = next(iter(call.args), None) or next((k.value for k in call.keywords if k.arg == "obj"), None)
                 if saved is not None and _holds_module(module, saved):
                     message = "the file keeps tensors on the device that they are on: elsewhere it needs map_location"

@@ -54,7 +54,7 @@ class LoadWithoutMapLocation(Rule):
     name = "load-without-map-location"
     topic = "checkpoint"
     severity = Severity.WARNING
-    triggers = Triggers(("load",))
+    triggers = Triggers(patterns=(r"load\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
         for load in loads(module):

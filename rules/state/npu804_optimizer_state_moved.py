@@ -54,7 +54,7 @@ class OptimizerStateMoved(Rule):
     name = "optimizer-state-moved"
     topic = "checkpoint"
     severity = Severity.WARNING
-    triggers = Triggers(("load_state_dict",))
+    triggers = Triggers(patterns=(r"load\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
         if _counts_on_device(module):

@@ -60,14 +60,16 @@ class MissingSeed(Rule):
     name = "missing-seed"
     topic = "rng"
     severity = Severity.NOTE
-    triggers = Triggers(("seed",))
+    triggers = Triggers(
+        ("seed as", "manual_seed as", "manual_seed_all as"), patterns=(r"seed\s*\(", r"manual_seed_all\s*\(")
+    )
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.uses_torch:
             return
         seeds = _seeds(module)
         devices = [call for call, dotted in seeds if dotted in _DEVICE_ONLY]
-        others = [call for call, dotted in seeds if dotted in _NUMPY_OR_PYTHON]
+        others = [call for call, dotted in seeds if dotted in _NUMPY_OR_PYTHON and _is_in_script(module, call)]
         text = module.source.text
         if _seeds_cpu(module) or (not devices and _SEEDS_TORCH.search(text)):
             return
@@ -76,7 +78,7 @@ class MissingSeed(Rule):
                 "only the card is seeded: networks are initialised by the CPU's generator, torch.manual_seed seeds both"
             )
             yield Hit(devices[-1], message, _fix(module, devices[-1]))
-        elif others and any(word in text for word in _TRAINS) and _is_script(module) and not _hands_on(module, others):
+        elif others and any(word in text for word in _TRAINS) and not _hands_on(module, others):
             yield Hit(
                 others[-1],
                 "torch is never seeded; torch.manual_seed seeds the CPU and the NPU",
@@ -85,18 +87,30 @@ class MissingSeed(Rule):
 
 
 def _seeds(module: Module) -> list[tuple[ast.Call, str]]:
-    """The calls that seed something, in source order."""
-    wanted = {*_NUMPY_OR_PYTHON, *_DEVICE_ONLY}
-    found = [(call, module.resolve(call.func) or "") for call in module.index.calls]
-    return sorted(((call, dotted) for call, dotted in found if dotted in wanted), key=lambda pair: pair[0].lineno)
+    """The calls of ``X.random.seed`` and ``X.cuda.manual_seed``, in source order, and what is called."""
+    attributes = [
+        a for name in ("seed", "manual_seed", "manual_seed_all") for a in module.index.attributes.get(name, ())
+    ]
+    found = [(module.parent(attribute), module.resolve(attribute) or "") for attribute in attributes]
+    calls = [
+        (call, dotted) for call, dotted in found if isinstance(call, ast.Call) and _is_wanted(module, call, dotted)
+    ]
+    return sorted(calls, key=lambda pair: pair[0].lineno)
+
+
+def _is_wanted(module: Module, call: ast.Call, dotted: str) -> bool:
+    if dotted not in _DEVICE_ONLY and dotted not in _NUMPY_OR_PYTHON:
+        return False
+    return ".".join(dotted.split(".")[-2:]) in module.text_of(call.func)  # spelled as the triggers have it
 
 
 def _seeds_cpu(module: Module) -> bool:
     return any(reference.dotted in ("torch.manual_seed", "torch.random.manual_seed") for reference in module.references)
 
 
-def _is_script(module: Module) -> bool:
-    return "__main__" in module.source.text
+def _is_in_script(module: Module, call: ast.Call) -> bool:
+    """Whether a ``__main__`` block follows: a library's caller may seed torch."""
+    return "__main__" in module.source.text[module.branches.span(call)[1] :]
 
 
 def _hands_on(module: Module, seeds: list[ast.Call]) -> bool:
