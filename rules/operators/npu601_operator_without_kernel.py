@@ -21,26 +21,26 @@ _TENSOR_METHODS = (
     "lgamma", "lgamma_", "digamma", "digamma_", "logcumsumexp", "cholesky_solve", "logdet", "slogdet", "to_sparse_csr",
     "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc",
 )  # fmt: skip
-# In none of 2,200 files of RL code that were searched: not worth a search in every file.
+# In none of 2,200 files of RL code that were searched, nor is torch.special: not worth a search in every file.
 _NOT_IN_RL = frozenset({
-    "mvlgamma", "polygamma", "igamma", "igammac", "lcm", "i0", "fmax", "fmin", "hypot", "copysign", "frexp", "nextafter",
-    "nonzero_static", "index_reduce", "cholesky_inverse", "matrix_exp", "cauchy_", "log_normal_", "geometric_",
+    "mvlgamma", "polygamma", "igamma", "igammac", "lcm", "i0", "fmax", "fmin", "hypot", "copysign", "frexp",
+    "nextafter", "nonzero_static", "index_reduce", "cholesky_inverse", "matrix_exp", "cauchy_", "log_normal_", "geometric_",
     "multi_margin_loss", "MultiMarginLoss", "Chi2", "FisherSnedecor", "InverseGamma", "LKJCholesky", "Wishart",
 })  # fmt: skip
 # Modules of functions under names that an import elsewhere may have bound.
 _MODULE_NAMES = {"math", "special", "linalg", "scipy", "np", "jnp", "tf", "xp"}
 # So short that they stand inside other words: their calls are looked for, with the bracket.
 _SHORT = ("torch.det", "torch.mode", "torch.isin")
-_BY_MODULE = ("torch.linalg.", "torch.special.")
+_LINEAR_ALGEBRA, _SPECIAL = "torch.linalg.", "torch.special."
 _NORMALS = ("MultivariateNormal", "LowRankMultivariateNormal")
 _HUBER = {"huber_loss": ("smooth_l1_loss", 2), "HuberLoss": ("SmoothL1Loss", 0)}
 
 
 def _triggers() -> tuple[str, ...]:
-    names = {name for name in known_names() if name not in _SHORT and not name.startswith(_BY_MODULE)}
+    names = {name for name in known_names() if name not in _SHORT and not name.startswith((_LINEAR_ALGEBRA, _SPECIAL))}
     last = sorted({name.rpartition(".")[2] for name in names} - _NOT_IN_RL)
     last += [f"{name.rpartition('.')[2]}(" for name in _SHORT]
-    return ("linalg", "special", "to_sparse", "sparse_", "channels_last", *last)
+    return ("linalg", "to_sparse", "sparse_", "channels_last", *last)
 
 
 class OperatorWithoutKernel(Rule):
@@ -217,7 +217,8 @@ def _is_spelled(reference: Reference) -> bool:
     """Whether the name stands here itself; an alias is reported where it is assigned."""
     if not operators_behind(reference.dotted) and not is_refused(reference.dotted):
         return False
-    if reference.dotted.rpartition(".")[2] in _NOT_IN_RL and not reference.dotted.startswith(_BY_MODULE):
+    rare = reference.dotted.rpartition(".")[2] in _NOT_IN_RL and not reference.dotted.startswith(_LINEAR_ALGEBRA)
+    if rare or reference.dotted.startswith(_SPECIAL):
         return False
     return isinstance(reference.root, ast.Call) or bool(reference.binding and reference.binding.imported)
 
