@@ -24,7 +24,8 @@ _TENSOR_METHODS = (
 # In none of 2,200 files of RL code that were searched, nor is torch.special: not worth a search in every file.
 _NOT_IN_RL = frozenset({
     "mvlgamma", "polygamma", "igamma", "igammac", "lcm", "i0", "fmax", "fmin", "hypot", "copysign", "frexp",
-    "nextafter", "nonzero_static", "index_reduce", "cholesky_inverse", "matrix_exp", "cauchy_", "log_normal_", "geometric_",
+    "nextafter", "nonzero_static", "index_reduce", "cholesky_inverse", "matrix_exp", "cauchy_", "log_normal_",
+    "geometric_",
     "multi_margin_loss", "MultiMarginLoss", "Chi2", "FisherSnedecor", "InverseGamma", "LKJCholesky", "Wishart",
 })  # fmt: skip
 # Modules of functions under names that an import elsewhere may have bound.

@@ -51,7 +51,7 @@ class RecurrentLimits(Rule):
     name = "recurrent-limits"
     topic = "op"
     severity = Severity.WARNING
-    triggers = Triggers(("dropout", "proj_size", "pack_padded_sequence", "pack_sequence", "GRU(", "LSTM("))
+    triggers = Triggers(("GRU", "LSTM", "pack_padded_sequence", "pack_sequence"))
 
     def check(self, module: Module) -> Iterator[Hit]:
         severity = None if names_a_device(module) else Severity.NOTE

@@ -60,9 +60,7 @@ class MissingSeed(Rule):
     name = "missing-seed"
     topic = "rng"
     severity = Severity.NOTE
-    triggers = Triggers(
-        ("seed as", "manual_seed as", "manual_seed_all as"), patterns=(r"seed\s*\(", r"manual_seed_all\s*\(")
-    )
+    triggers = Triggers(("cuda.manual_seed", "npu.manual_seed"), patterns=(r"random\.seed(?s:.*)__main__",))
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.uses_torch:
