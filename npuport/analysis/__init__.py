@@ -14,5 +14,9 @@
 - ``choices``         the halves of a choice between devices
 - ``cuda_api``        what kind of name a use of torch.cuda is
 - ``flow``            values and how often lines run, through the whole program; see there
+- ``checkpoints``     what torch.load gives and where it goes
+- ``covariances``     covariance matrices that are plainly diagonal
+- ``processes``       child processes: where they fork, and what they are given
+- ``device_touches``  what touches the device, and before which place
 - ``project``         what one file may need to know of the others
 """

@@ -4,7 +4,7 @@
 - ``declarations``   the functions and classes of a file; ``linking`` what its imports mean
 - ``knowledge``      what is known so far, who has read it, and what must be evaluated again
 - ``evaluation``     one visit of one function: ``statements``, ``expressions``, ``comprehensions``, ``binding``,
-                     ``attributes``, ``calls``, ``program_calls``; ``gates`` and ``types`` read conditions and annotations
+                     ``attributes``, ``calls``, ``program_calls``; ``gates`` reads conditions, ``types`` annotations
 - ``library``        what calls of torch, NumPy, gymnasium and Python itself give
 - ``events``         what a visit reports for rules; ``frames`` the loops and gates around it; ``losses`` dtypes on
                      their way into a loss
