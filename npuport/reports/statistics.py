@@ -18,6 +18,7 @@ class Row:
 
     code: str
     name: str
+    topic: str
     severity: str
     count: int
     fixable: int
@@ -25,9 +26,9 @@ class Row:
 
 def rows(report: Report) -> list[Row]:
     """A row for each rule and severity, the most frequent first."""
-    kinds = Counter((f.code, f.name, f.severity.value) for f in report.findings)
+    kinds = Counter((f.code, f.name, f.topic, f.severity.value) for f in report.findings)
     safe = Counter(
-        (f.code, f.name, f.severity.value)
+        (f.code, f.name, f.topic, f.severity.value)
         for f in report.findings
         if f.fix and f.fix.applicability is Applicability.SAFE
     )
@@ -43,7 +44,19 @@ def write(report: Report) -> None:
         mark = "[*]" if row.fixable == row.count else "[-]" if row.fixable else "[ ]"
         click.echo(f"{row.count:>{width}}  {row.code}  {mark}  {row.severity:7}  {row.name}")
     if not report.quiet:
+        if table:
+            click.echo(f"By topic: {topics(table)}")
         click.echo(report.summary())
+
+
+def topics(table: list[Row]) -> str:
+    """How many findings a topic has, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for row in table:
+        counts[row.topic] += row.count
+    return ", ".join(
+        f"{topic} {count}" for topic, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    )
 
 
 def write_json(report: Report) -> None:
