@@ -87,7 +87,9 @@ def _explain(job: Job, checker: Checker, files: list[Path], place: str) -> int:
     program = Program(files if known else [*files, path], job.settings, checker, use_cache=False)
     key = key_of(path)
     whole = program.flow.program_of(key)
-    found = whole.flow.file(key).explain(int(number)) if whole is not None else None
+    if whole is None:
+        raise UsageError(f"{name}: it cannot be parsed")
+    found = whole.flow.file(key).explain(int(number))
     if found is None:
         raise UsageError(f"{place}: no statement begins on this line")
     level, reasons = found
