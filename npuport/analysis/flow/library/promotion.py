@@ -98,13 +98,19 @@ def _beside(dtypes: frozenset[str], other: Value) -> frozenset[str]:
     number = other.get(NUMBER)
     if number is not None:
         return with_number(dtypes, number.dtypes)
-    for kind in (ARRAY, NUMPY_SCALAR):
-        atom = other.get(kind)
-        if atom is not None:
-            return promote(dtypes, atom.dtypes)
+    scalar = other.get(NUMPY_SCALAR)
+    if scalar is not None:  # torch takes it for the Python number that it holds: a float64 does not make a float64
+        return with_number(dtypes, _number_names(scalar.dtypes))
+    atom = other.get(ARRAY)
+    if atom is not None:
+        return promote(dtypes, atom.dtypes)
     if not other or NUMPY in other.atoms:
         return frozenset(dtype if dtype in _KEPT_BESIDE_UNKNOWN else "?" for dtype in dtypes)
     return dtypes
+
+
+def _number_names(dtypes: frozenset[str]) -> frozenset[str]:
+    return frozenset("bool" if dtype == "bool" else "int" if dtype in INTEGRAL else "float" for dtype in dtypes)
 
 
 def _is_promoted(atom: Atom, operands: Iterable[Value], result: frozenset[str], unknown_is_floating: bool) -> bool:
