@@ -10,7 +10,7 @@ from npuport.analysis.flow.declarations import Function, Scope
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frames import Frame, Place
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.losses import TARGET_FUNCTION, inputs_of_loss
+from npuport.analysis.flow.losses import DOUBTFUL, TARGET_FUNCTION, inputs_of_loss
 from npuport.analysis.flow.value import (
     INSTANCE,
     TENSOR,
@@ -83,6 +83,9 @@ class Evaluation:
         value = evaluate(self, node) if evaluate is not None else self._evaluate_parts(node)
         if self._recording is not None and not self._muted:
             self._recording.values[node] = value
+            atom = value.atoms.get(TENSOR)
+            if atom is not None and atom.origin == self.origin(node) and atom.dtypes and atom.dtypes <= DOUBTFUL:
+                self.event("made", node, value)
         return value
 
     def _evaluate_parts(self, node: ast.AST) -> Value:

@@ -209,6 +209,8 @@ def _unary(run: Evaluation, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Invert):
         run.event("invert", node, value)
         return value
+    if isinstance(node.op, ast.USub) and TENSOR in value.atoms:
+        run.event("negate", node, value)
     number = value.get(NUMBER)
     if number is not None and number.refs:  # the constant is another one now
         return Value(*(Atom(NUMBER, a.dtypes) if a is number else a for a in value.atoms.values()))

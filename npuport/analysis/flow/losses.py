@@ -10,7 +10,9 @@ from npuport.analysis.flow.dtypes import FLOAT64, INTEGRAL
 from npuport.analysis.flow.value import TENSOR, Origin, Value
 
 # Losses whose target is an index: int64 is what they want.
-_INDEX_TARGETS: Final = re.compile(r"cross_?entropy|nll|margin", re.IGNORECASE)
+INDEX_TARGETS: Final = re.compile(r"cross_?entropy|nll|margin", re.IGNORECASE)
+# Dtypes that no floating loss should get.
+DOUBTFUL: Final = INTEGRAL | FLOAT64
 TARGET_FUNCTION: Final = re.compile(r"target")
 
 
@@ -42,5 +44,5 @@ def inputs_of_loss(values: Iterable[Value], loss: Origin, name: str = "") -> Ite
             continue
         if atom.dtypes == FLOAT64:
             yield LossInput(atom.origin, "float64", None, loss)
-        elif atom.dtypes <= INTEGRAL and name and not (position and _INDEX_TARGETS.search(name)):
+        elif atom.dtypes <= INTEGRAL and name and not (position and INDEX_TARGETS.search(name)):
             yield LossInput(atom.origin, "bool" if "bool" in atom.dtypes else min(atom.dtypes), None, loss)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 # Evaluating needs both; they register what they handle.
 from npuport.analysis.flow import expressions, statements
@@ -25,6 +26,7 @@ from npuport.analysis.flow.value import (
     INSTANCE,
     MAPPING,
     SEQUENCE,
+    TENSOR,
     TEXT,
     UNKNOWN,
     Atom,
@@ -44,7 +46,22 @@ _MAKES_ENVIRONMENT = re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bm
 _NAMES_ACCELERATOR = re.compile(
     r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"
 )
+_COMPUTES_IN_FLOAT64 = re.compile(
+    r"set_default_(?:dtype|tensor_type)\([^)]*(?:float64|[dD]ouble)|jax_enable_x64"
+    r"|(?:net|model|policy|actor|critic|agent|module|self)\.double\(\)",
+    re.IGNORECASE,
+)
 _CHECKS_OFF = "set_default_validate_args(False)"
+
+
+class Traits(NamedTuple):
+    """What the text of a program says of the whole of it."""
+
+    makes_environment: bool
+    makes_optimizer: bool
+    names_accelerator: bool
+    checks_off: bool
+    computes_in_float64: bool
 
 
 class ProgramFlow:
@@ -97,19 +114,19 @@ class ProgramFlow:
         return Actions(self.knowledge)
 
     @cached_property
-    def _traits(self) -> dict[str, tuple[bool, bool, bool, bool]]:
-        """By component: makes an environment, makes an optimiser, names an accelerator, turns argument checks off."""
-        traits: dict[str, tuple[bool, bool, bool, bool]] = {}
+    def _traits(self) -> dict[str, Traits]:
+        traits: dict[str, Traits] = {}
         for scope in self.knowledge.scopes.values():
             text = self._texts.get(scope.key, "")
-            own = (
-                _MAKES_ENVIRONMENT.search(text) is not None,
-                "optim" in text,
-                _NAMES_ACCELERATOR.search(text) is not None,
-                _CHECKS_OFF in text,
+            own = Traits(
+                makes_environment=_MAKES_ENVIRONMENT.search(text) is not None,
+                makes_optimizer="optim" in text,
+                names_accelerator=_NAMES_ACCELERATOR.search(text) is not None,
+                checks_off=_CHECKS_OFF in text,
+                computes_in_float64=_COMPUTES_IN_FLOAT64.search(text) is not None,
             )
-            known = traits.get(scope.component, (False,) * 4)
-            traits[scope.component] = tuple(a or b for a, b in zip(known, own, strict=True))  # type: ignore[assignment]
+            known = traits.get(scope.component, own)
+            traits[scope.component] = Traits(*(a or b for a, b in zip(known, own, strict=True)))
         return traits
 
     @property
@@ -119,16 +136,23 @@ class ProgramFlow:
 
     def stays_on_host(self, file: str) -> bool:
         """Whether a whole program, with environment and optimiser, never names an accelerator."""
-        environment, optimizer, accelerator, _ = self._traits[self.knowledge.scopes[file].component]
-        return environment and optimizer and not accelerator
+        traits = self._traits_of(file)
+        return traits.makes_environment and traits.makes_optimizer and not traits.names_accelerator
 
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""
-        return self._traits[self.knowledge.scopes[file].component][2]
+        return self._traits_of(file).names_accelerator
 
     def checks_arguments(self, file: str) -> bool:
         """Whether distributions validate their arguments in a file's program."""
-        return not self._traits[self.knowledge.scopes[file].component][3]
+        return not self._traits_of(file).checks_off
+
+    def computes_in_float64(self, file: str) -> bool:
+        """Whether a file's program makes its networks or all its tensors float64."""
+        return self._traits_of(file).computes_in_float64
+
+    def _traits_of(self, file: str) -> Traits:
+        return self._traits[self.knowledge.scopes[file].component]
 
     def file(self, key: str) -> FileFlow:
         """The events and values of one file."""
@@ -146,8 +170,9 @@ class FileFlow:
     @cached_property
     def _recorded(self) -> Recording:
         recording = Recording()
+        origins = [found.origin[1] for found in self.reaching_loss]
         for function in self.scope.functions:
-            if function.eventful:
+            if function.eventful or any(_stands_in(function, line) for line in origins):
                 visit(self.program.knowledge, function, recording)
         return recording
 
@@ -167,6 +192,21 @@ class FileFlow:
     def value(self, node: ast.AST) -> Value:
         """What an expression may be; unknown in functions in which nothing happens that rules look for."""
         return self._recorded.values.get(node, UNKNOWN)
+
+    def made_at(self, line: int, dtype: str) -> Event | None:
+        """Where a tensor of a doubtful dtype is made on a line: the innermost expression; None where it is not told."""
+        for event in self.events("made"):
+            if getattr(event.node, "lineno", 0) == line and dtype in event.value.atoms[TENSOR].dtypes:
+                return event
+        return None
+
+    def carrying(self, made: Event) -> Iterator[ast.AST]:
+        """The expressions of the file that may give the tensor of an event ``made``, from there on."""
+        tensor = made.value.atoms[TENSOR]
+        for node, value in self._recorded.values.items():
+            atom = value.atoms.get(TENSOR)
+            if atom is not None and atom.origin == tensor.origin and atom.dtypes & tensor.dtypes:
+                yield node
 
     def level(self, event: Event) -> Level:
         """How often an event happens."""
@@ -207,6 +247,13 @@ class FileFlow:
     def stays_on_host(self) -> bool:
         """Whether the file's program never names an accelerator although it trains."""
         return self.program.stays_on_host(self.scope.key)
+
+
+def _stands_in(function: Function, line: int) -> bool:
+    node = function.node
+    if node is None:
+        return False
+    return isinstance(node, ast.Module) or node.lineno <= line <= (node.end_lineno or 0)
 
 
 def visit(knowledge: Knowledge, function: Function, recording: Recording | None = None) -> None:
