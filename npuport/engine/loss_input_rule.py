@@ -1,0 +1,128 @@
+"""Rules about tensors of a dtype that no loss should get: reported where the tensor is made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import groupby
+from typing import ClassVar
+
+from npuport.analysis.flow.dtypes import FLOAT32, FLOATING, INTEGRAL, dtypes_of_data
+from npuport.analysis.flow.events import Event
+from npuport.analysis.flow.frequency import Reason
+from npuport.analysis.flow.losses import LossInput
+from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.flow.value import TENSOR, Origin
+from npuport.analysis.module import Module
+from npuport.analysis.tensor_uses import TensorUse, Use, uses_of
+from npuport.engine.fix import Fix, Rewrite, Transform, rewrite
+from npuport.engine.flow_rule import FlowRule, step_text
+from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.dtypes import as_float, constructor, made_in
+from npuport.engine.rule import Hit
+from npuport.engine.writer import Writer
+
+
+class LossInputRule(FlowRule):
+    """Base class of rules about a dtype in a loss. Subclasses name the dtypes and what is wrong with them.
+
+    Attributes:
+        dtypes: the dtypes that the rule is about.
+        promoted: what is wrong with one that is mixed into floats on its way; ``{dtype}`` stands for it.
+        direct: what is wrong with one that enters the loss as it is.
+    """
+
+    about_frequency = False
+    dtypes: ClassVar[frozenset[str]]
+    promoted: ClassVar[str]
+    direct: ClassVar[str]
+
+    def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
+        """One hit for each place that makes such a tensor."""
+        wanted = [found for found in flow.reaching_loss if found.dtype in self.dtypes]
+        for (origin, dtype), group in groupby(wanted, key=lambda found: (found.origin, found.dtype)):
+            made = flow.made_at(origin[1], dtype)
+            if made is None:
+                continue
+            inputs = list(group)
+            mixed = [found for found in inputs if found.promoted is not None]
+            message = self.promoted if mixed else self.direct
+            yield self.hit(
+                flow,
+                made,
+                message.format(dtype=dtype),
+                fix=_fix(module, made, inputs),
+                evidence=way_into_loss(module, made, (mixed or inputs)[0]),
+            )
+
+
+def way_into_loss(module: Module, made: Event, found: LossInput) -> list[str]:
+    """The steps from a tensor's making to the loss."""
+    statement = module.statement(made.node)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    name = module.text_of(target) if isinstance(target, ast.Name | ast.Attribute) else "tensor"
+    steps: list[tuple[Origin, str]] = [(found.origin, f"{name}: {found.dtype}")]
+    if found.promoted is not None:
+        steps.append((found.promoted, "promoted"))
+    steps.append((found.loss, "loss"))
+    return [step_text(Reason(file, line, text), module.key) for (file, line), text in steps]
+
+
+def _fix(module: Module, made: Event, inputs: list[LossInput]) -> Fix | None:
+    uses = uses_of(module, made)
+    inverted = [use for use in uses if use.use is Use.INVERTED]
+    if inverted:
+        return _subtractions(module, inverted)
+    kinds = {use.use for use in uses}
+    if not constructor(made.node) or not kinds <= {Use.ARITHMETIC, Use.OTHER, Use.ESCAPE}:
+        return None
+    elsewhere = any((found.promoted or found.loss)[0] != module.key for found in inputs)
+    if elsewhere and "bool" in made.value.atoms[TENSOR].dtypes:
+        return None  # ~x there would raise
+    reason = ""
+    if elsewhere:
+        reason = "other files use the tensor"
+    elif Use.OTHER in kinds:
+        reason = "the tensor is not only a number in arithmetic"
+    elif _cuts_fractions(module.flow, made):
+        reason = "the integers cut off fractions, floats keep them"
+    return rewrite("Make the tensor in float32", made.node, made_in("float32"), unsafe_because=reason)
+
+
+def _cuts_fractions(flow: FileFlow, made: Event) -> bool:
+    data = next((event.value for event in flow.events("create") if event.node is made.node), None)
+    return data is not None and dtypes_of_data(data, numpy=False) <= FLOATING
+
+
+def _subtractions(module: Module, inverted: list[TensorUse]) -> Fix | None:
+    """``~done`` in a product or sum of floats becomes ``1.0 - done.float()``."""
+    changes: list[Rewrite] = []
+    for use in inverted:
+        node = module.parent(use.node)
+        around = module.parent(node) if node is not None else None
+        if isinstance(node, ast.UnaryOp) and isinstance(around, ast.BinOp) and _computes(module, node, around):
+            changes.append(Rewrite(node, _subtraction(parenthesised=_in_parentheses(module, node))))
+    return Fix("Subtract the flag from 1 as a float", tuple(changes)) if changes else None
+
+
+def _computes(module: Module, node: ast.UnaryOp, around: ast.BinOp) -> bool:
+    """Whether ``around`` is arithmetic whose other side is in float32, or unknown."""
+    other = module.flow.value(around.right if around.left is node else around.left).get(TENSOR)
+    dtypes = other.dtypes if other is not None else FLOAT32
+    return isinstance(around.op, ast.Mult | ast.Add | ast.Sub) and dtypes.isdisjoint(INTEGRAL | {"float16", "float64"})
+
+
+def _in_parentheses(module: Module, node: ast.UnaryOp) -> bool:
+    first, last = module.source.line(node.lineno), module.source.line(node.end_lineno or node.lineno)
+    before = first.encode()[: node.col_offset].decode().rstrip()
+    after = last.encode()[node.end_col_offset or 0 :].decode().lstrip()
+    return before.endswith("(") and after.startswith(")")
+
+
+def _subtraction(*, parenthesised: bool) -> Transform:
+    def transform(node: cst.CSTNode, writer: Writer) -> str:
+        assert isinstance(node, cst.UnaryOperation)
+        code = f"1.0 - {writer.code(as_float(node.expression))}"
+        return code if parenthesised else f"({code})"
+
+    return transform
