@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from npuport.analysis.flow.dtypes import FLOATING
 from npuport.analysis.flow.events import Event
-from npuport.analysis.flow.losses import INDEX_TARGETS
+from npuport.analysis.flow.losses import loss_name, takes_classes
 from npuport.analysis.flow.value import CLASS, FUNCTION, INSTANCE, SEQUENCE, TENSOR, Value
 from npuport.analysis.module import Module
 
@@ -178,8 +178,9 @@ def _argument(module: Module, parent: ast.Call | ast.keyword, node: ast.expr) ->
     if not isinstance(call, ast.Call):
         return Use.OTHER
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    if any(event.node is call for event in module.flow.events("loss")):
-        return Use.INDEX if INDEX_TARGETS.search(ast.unparse(call.func)) else Use.ARITHMETIC
+    loss = next((event for event in module.flow.events("loss") if event.node is call), None)
+    if loss is not None:
+        return Use.INDEX if takes_classes(loss_name(call, loss.how)) else Use.ARITHMETIC
     if name == "len" or module.flow.value(call.func).only(FUNCTION, CLASS, INSTANCE):
         return None
     if isinstance(call.func, ast.Attribute):

@@ -12,7 +12,7 @@ from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.losses import LossInput
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import TENSOR, Origin
+from npuport.analysis.flow.value import DTYPE, NUMBER, TENSOR, Origin
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_uses import TensorUse, Use, uses_of
 from npuport.engine.fix import Fix, Rewrite, Transform, rewrite
@@ -21,6 +21,9 @@ from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.dtypes import as_float, constructor, made_in
 from npuport.engine.rule import Hit
 from npuport.engine.writer import Writer
+
+# Reductions that count.
+_COUNTS = frozenset({"sum", "count_nonzero"})
 
 
 class LossInputRule(FlowRule):
@@ -42,7 +45,8 @@ class LossInputRule(FlowRule):
         wanted = [found for found in flow.reaching_loss if found.dtype in self.dtypes]
         for (origin, dtype), group in groupby(wanted, key=lambda found: (found.origin, found.dtype)):
             made = flow.made_at(origin[1], dtype)
-            if made is None:
+            # bool * int makes integers as well, but there the bool is what is told.
+            if made is None or isinstance(made.node, ast.BinOp) or is_harmless(module, made):
                 continue
             inputs = list(group)
             mixed = [found for found in inputs if found.promoted is not None]
@@ -58,14 +62,45 @@ class LossInputRule(FlowRule):
 
 def way_into_loss(module: Module, made: Event, found: LossInput) -> list[str]:
     """The steps from a tensor's making to the loss."""
-    statement = module.statement(made.node)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    name = module.text_of(target) if isinstance(target, ast.Name | ast.Attribute) else "tensor"
-    steps: list[tuple[Origin, str]] = [(found.origin, f"{name}: {found.dtype}")]
+    steps: list[tuple[Origin, str]] = [(found.origin, f"{_name_of(module, made)}: {found.dtype}")]
     if found.promoted is not None:
         steps.append((found.promoted, "promoted"))
     steps.append((found.loss, "loss"))
     return [step_text(Reason(file, line, text), module.key) for (file, line), text in steps]
+
+
+def _name_of(module: Module, made: Event) -> str:
+    """The name that a tensor gets where it is made; its code where it gets none."""
+    statement = module.statement(made.node)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name | ast.Attribute):
+        assigned = module.flow.value(statement.value).get(TENSOR)
+        if assigned is not None and assigned.dtypes == made.value.atoms[TENSOR].dtypes:
+            return module.text_of(statement.targets[0])
+    return module.text_of(made.node).partition("(")[0]
+
+
+def is_harmless(module: Module, made: Event) -> bool:
+    """Whether a tensor of a doubtful dtype costs nothing: one that takes its dtype from another, a count, a constant.
+
+    ``loss.sum() / mask.sum()`` divides by one number, ``1 / torch.tensor(n)`` is a float from the start.
+    """
+    node = made.node
+    if not isinstance(node, ast.Call):
+        return False
+    if any(k.arg == "dtype" and module.flow.value(k.value).get(DTYPE) is not None for k in node.keywords):
+        return True
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _COUNTS:
+        return True
+    around = module.parent(node)
+    if not isinstance(around, ast.BinOp) or not _is_constant(module.flow, node):
+        return False
+    return module.flow.value(around.right if around.left is node else around.left).only(NUMBER)
+
+
+def _is_constant(flow: FileFlow, node: ast.Call) -> bool:
+    """Whether a call makes a tensor of one number, or counts up."""
+    data = next((event.value for event in flow.events("create") if event.node is node), None)
+    return constructor(node) == "arange" if data is None else data.only(NUMBER)
 
 
 def _fix(module: Module, made: Event, inputs: list[LossInput]) -> Fix | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from npuport.analysis.flow.calls import last_name
@@ -8,23 +9,25 @@ from npuport.analysis.flow.dtypes import ANY_DTYPE, FLOAT64
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ARRAY, TENSOR, Atom
+from npuport.analysis.flow.value import ARRAY, TENSOR, Atom, Origin
 from npuport.analysis.flow.vocabulary import OBSERVED_NAME
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_uses import Use, uses_of
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule, step_text
-from npuport.engine.loss_input_rule import way_into_loss
+from npuport.engine.loss_input_rule import is_harmless, way_into_loss
 from npuport.engine.rewriting.dtypes import cast_before, constructor, made_in
 from npuport.engine.rule import Hit, Triggers
 
 _UPLOADED = "a float64 tensor goes to the device, where float64 is refused or silently computed as float32"
+_SUSPECTED = "a tensor that may be float64 goes to the device, where float64 is refused or silently made float32"
 _PARAMETER = "a float64 parameter goes to the device: its gradients and the optimiser's kernels are refused there"
 _IN_LOSS = "a float64 tensor enters a loss: on the device float64 is refused or silently computed as float32"
 _BARE = (
     "a NumPy array goes to the device in the dtype that it has: float64, as many environments give, is refused there"
 )
+_TEST_FILE = re.compile(r"(?:^|[\\/])(?:tests?[\\/]|test_|conftest)")
 _TORCH_FLOAT64 = ("torch.float64", "torch.double")
 _FREE_CASTS = frozenset({"float", "half", "bfloat16"})
 
@@ -80,10 +83,10 @@ class Float64ToDevice(FlowRule):
     about_frequency = False
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
-        uploaded = set()
+        uploaded: set[Origin | None] = set()
         for event in flow.events("upload"):
             tensor = event.value.get(TENSOR)
-            if tensor is None:
+            if tensor is None or _comes_from_test(flow, tensor):
                 continue
             if "float64" in tensor.dtypes and tensor.dtypes <= FLOAT64 | ANY_DTYPE:
                 uploaded.add(tensor.origin)
@@ -102,20 +105,22 @@ class Float64ToDevice(FlowRule):
         return self.hit(
             flow,
             event,
-            _PARAMETER if parameter else _UPLOADED,
+            _PARAMETER if parameter else _UPLOADED if proved else _SUSPECTED,
             fix=_fix(module, event, tensor, "" if proved else "the tensor may hold integers"),
             severity=severity,
             doubts=() if proved else ("that the tensor is float64, which one of its sources is",),
             evidence=_sources(flow, tensor),
         )
 
-    def _in_losses(self, module: Module, flow: FileFlow, uploaded: set[object]) -> Iterator[Hit]:
-        seen: set[object] = set()
+    def _in_losses(self, module: Module, flow: FileFlow, uploaded: set[Origin | None]) -> Iterator[Hit]:
+        seen: set[Origin] = set()
         for found in flow.reaching_loss:
             if found.dtype != "float64" or found.origin in uploaded or found.origin in seen:
                 continue
             made = flow.made_at(found.origin[1], "float64")
-            if made is None:
+            if made is None or is_harmless(module, made):
+                continue
+            if made.value.atoms[TENSOR].on_host and _double_on_purpose(module, [made.node]):
                 continue
             seen.add(found.origin)
             yield self.hit(
@@ -151,9 +156,25 @@ def _is_bare(module: Module, event: Event) -> bool:
     if not isinstance(call, ast.Call) or not call.args or _cast_at_once(module, event.node):
         return False
     created = next((e for e in module.flow.events("create") if e.node is call), None)
-    if created is None or TENSOR in created.value.atoms:
+    if created is None or "dtype" in created.keywords or TENSOR in created.value.atoms:
         return False
-    return OBSERVED_NAME.match(last_name(call.args[0])) is not None
+    return OBSERVED_NAME.match(_called(call.args[0])) is not None
+
+
+def _called(node: ast.expr) -> str:
+    """The name of an array: that of its key where it stands in a mapping."""
+    while isinstance(node, ast.Subscript):
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return node.slice.value
+        node = node.value
+    return last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+
+
+def _comes_from_test(flow: FileFlow, tensor: Atom) -> bool:
+    """Whether the float64 is that of a test which calls this file's code, and not the code's own."""
+    if tensor.origin is None or tensor.origin[0] == flow.scope.key:
+        return False
+    return _TEST_FILE.search(tensor.origin[0]) is not None
 
 
 def _cast_at_once(module: Module, node: ast.AST) -> bool:

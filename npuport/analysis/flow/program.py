@@ -294,8 +294,8 @@ def _bind_parameters(run: Evaluation, arguments: ast.arguments) -> None:
             value = value_of_annotation(run, parameter.annotation)
         run.names[parameter.arg] = value
     if arguments.vararg is not None:
-        element = function.parameters.get(f"*{arguments.vararg.arg}")
-        run.names[arguments.vararg.arg] = Value(Atom(SEQUENCE, element=element))
+        gathered = function.parameters.get(f"*{arguments.vararg.arg}")
+        run.names[arguments.vararg.arg] = gathered if gathered else Value(Atom(SEQUENCE))
     if arguments.kwarg is not None:
         run.names[arguments.kwarg.arg] = Value(Atom(MAPPING))
     _join_defaults(run, arguments, instance)

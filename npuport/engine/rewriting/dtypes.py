@@ -13,8 +13,9 @@ from npuport.engine.writer import Writer
 
 # Constructors that take ``dtype=``.
 WITH_DTYPE: Final = frozenset({
-    "tensor", "as_tensor", "asarray", "zeros", "ones", "empty", "full", "arange", "zeros_like", "ones_like", "empty_like",
-    "full_like", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "randint", "scalar_tensor",
+    "tensor", "as_tensor", "asarray", "zeros", "ones", "empty", "full", "arange", "zeros_like", "ones_like",
+    "empty_like", "full_like", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "randint",
+    "scalar_tensor",
 })  # fmt: skip
 _LEGACY_NAMES: Final = {"float32": "FloatTensor", "bool": "BoolTensor"}
 
