@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import ClassVar
 
-from npuport.analysis.flow.dtypes import FLOAT32, FLOATING, INTEGRAL, dtypes_of_data
+from npuport.analysis.flow.dtypes import ANY_DTYPE, BOOL, FLOAT32, FLOATING, INTEGRAL, dtypes_of_data
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.losses import LossInput
@@ -18,7 +18,7 @@ from npuport.analysis.tensor_uses import TensorUse, Use, uses_of
 from npuport.engine.fix import Fix, Rewrite, Transform, rewrite
 from npuport.engine.flow_rule import FlowRule, step_text
 from npuport.engine.lazy_libcst import cst
-from npuport.engine.rewriting.dtypes import as_float, constructor, made_in
+from npuport.engine.rewriting.dtypes import as_float, constructor, data_of, made_in
 from npuport.engine.rule import Hit
 from npuport.engine.writer import Writer
 
@@ -92,15 +92,15 @@ def is_harmless(module: Module, made: Event) -> bool:
     if isinstance(node.func, ast.Attribute) and node.func.attr in _COUNTS:
         return True
     around = module.parent(node)
-    if not isinstance(around, ast.BinOp) or not _is_constant(module.flow, node):
+    if not isinstance(around, ast.BinOp) or not _is_constant(module, node):
         return False
     return module.flow.value(around.right if around.left is node else around.left).only(NUMBER)
 
 
-def _is_constant(flow: FileFlow, node: ast.Call) -> bool:
+def _is_constant(module: Module, node: ast.Call) -> bool:
     """Whether a call makes a tensor of one number, or counts up."""
-    data = next((event.value for event in flow.events("create") if event.node is node), None)
-    return constructor(node) == "arange" if data is None else data.only(NUMBER)
+    data = data_of(module, node)
+    return constructor(module, node) == "arange" if data is None else data.only(NUMBER)
 
 
 def _fix(module: Module, made: Event, inputs: list[LossInput]) -> Fix | None:
@@ -109,7 +109,7 @@ def _fix(module: Module, made: Event, inputs: list[LossInput]) -> Fix | None:
     if inverted:
         return _subtractions(module, inverted)
     kinds = {use.use for use in uses}
-    if not constructor(made.node) or not kinds <= {Use.ARITHMETIC, Use.OTHER, Use.ESCAPE}:
+    if not constructor(module, made.node) or not kinds <= {Use.ARITHMETIC, Use.OTHER, Use.ESCAPE}:
         return None
     elsewhere = any((found.promoted or found.loss)[0] != module.key for found in inputs)
     if elsewhere and "bool" in made.value.atoms[TENSOR].dtypes:
@@ -119,14 +119,18 @@ def _fix(module: Module, made: Event, inputs: list[LossInput]) -> Fix | None:
         reason = "other files use the tensor"
     elif Use.OTHER in kinds:
         reason = "the tensor is not only a number in arithmetic"
-    elif _cuts_fractions(module.flow, made):
-        reason = "the integers cut off fractions, floats keep them"
+    elif _changes_numbers(module, made):
+        reason = "the data holds numbers that change in the dtype it has"
     return rewrite("Make the tensor in float32", made.node, made_in("float32"), unsafe_because=reason)
 
 
-def _cuts_fractions(flow: FileFlow, made: Event) -> bool:
-    data = next((event.value for event in flow.events("create") if event.node is made.node), None)
-    return data is not None and dtypes_of_data(data, numpy=False) <= FLOATING
+def _changes_numbers(module: Module, made: Event) -> bool:
+    """Whether the data is known to hold what the tensor's dtype cannot: fractions, or numbers beside 0 and 1."""
+    data = data_of(module, made.node)
+    dtypes = dtypes_of_data(data, numpy=False) if data is not None else ANY_DTYPE
+    if made.value.atoms[TENSOR].dtypes == BOOL:
+        return "?" not in dtypes and dtypes != BOOL
+    return dtypes <= FLOATING
 
 
 def _subtractions(module: Module, inverted: list[TensorUse]) -> Fix | None:

@@ -17,7 +17,7 @@ from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule, step_text
 from npuport.engine.loss_input_rule import is_harmless, way_into_loss
-from npuport.engine.rewriting.dtypes import cast_before, constructor, made_in
+from npuport.engine.rewriting.dtypes import cast_before, constructor, data_of, made_in
 from npuport.engine.rule import Hit, Triggers
 
 _UPLOADED = "a float64 tensor goes to the device, where float64 is refused or silently computed as float32"
@@ -155,8 +155,8 @@ def _is_bare(module: Module, event: Event) -> bool:
         call = _receiver(event.node)
     if not isinstance(call, ast.Call) or not call.args or _cast_at_once(module, event.node):
         return False
-    created = next((e for e in module.flow.events("create") if e.node is call), None)
-    if created is None or "dtype" in created.keywords or TENSOR in created.value.atoms:
+    data = data_of(module, call)
+    if data is None or TENSOR in data.atoms or any(keyword.arg == "dtype" for keyword in call.keywords):
         return False
     return OBSERVED_NAME.match(_called(call.args[0])) is not None
 
@@ -196,7 +196,7 @@ def _fix(module: Module, event: Event, tensor: Atom, doubt: str) -> Fix | None:
     node = event.node if event.how == "create" else _receiver(event.node)
     made = module.flow.made_at(tensor.origin[1], "float64") if _is_own(module, tensor) and tensor.origin else None
     reason = _double_on_purpose(module, [node, made.node if made is not None else None]) or doubt
-    if constructor(node):
+    if constructor(module, node):
         assert node is not None
         return rewrite("Make the tensor in float32", node, made_in("float32"), unsafe_because=reason)
     if event.how in ("to", "cuda"):
@@ -209,7 +209,7 @@ def _is_own(module: Module, tensor: Atom) -> bool:
 
 
 def _constructor_fix(module: Module, made: Event) -> Fix | None:
-    if not constructor(made.node):
+    if not constructor(module, made.node):
         return None
     reason = _double_on_purpose(module, [made.node])
     if not {use.use for use in uses_of(module, made)} <= {Use.ARITHMETIC, Use.ESCAPE}:

@@ -14,6 +14,7 @@ from npuport.engine.fix import Fix, Rewrite, rewrite
 from npuport.engine.flow_rule import FlowRule
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.dtypes import as_float
+from npuport.engine.rewriting.precedence import as_conditional
 from npuport.engine.rule import Hit, Triggers
 from npuport.engine.writer import Writer
 
@@ -86,7 +87,7 @@ class FlagArithmetic(FlowRule):
             dtype = _integers(event)
             if dtype:
                 message = _WRONG.format(dtype=dtype, values=_VALUES[dtype])
-                yield self.hit(flow, event, message, fix=_subtraction(event))
+                yield self.hit(flow, event, message, fix=_subtraction(module, event.node))
 
 
 def _is_bool(value: Value) -> bool:
@@ -114,9 +115,9 @@ def _float(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
     return as_float(node)
 
 
-def _subtraction(event: Event) -> Fix:
+def _subtraction(module: Module, inversion: ast.AST) -> Fix:
     def transform(node: cst.CSTNode, writer: Writer) -> str:
         assert isinstance(node, cst.UnaryOperation)
-        return f"(1 - {writer.code(node.expression)})"
+        return as_conditional(f"1 - {writer.code(node.expression)}", inversion, module.parent(inversion))
 
-    return rewrite("Subtract the flags from 1", event.node, transform, unsafe_because="the numbers change")
+    return rewrite("Subtract the flags from 1", inversion, transform, unsafe_because="the numbers change")

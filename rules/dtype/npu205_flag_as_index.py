@@ -13,7 +13,7 @@ from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, NotFixable, rewrite
 from npuport.engine.flow_rule import FlowRule
 from npuport.engine.lazy_libcst import cst
-from npuport.engine.rewriting.dtypes import constructor, made_in
+from npuport.engine.rewriting.dtypes import constructor, data_of, made_in
 from npuport.engine.rule import Hit, Triggers
 from npuport.engine.writer import Writer
 
@@ -78,10 +78,10 @@ class FlagAsIndex(FlowRule):
             told.add(tensor.origin)
             kinds = {use.use for use in uses_of(module, made)}
             if kinds & _CHOOSING:
-                yield self.hit(flow, made, _MASK, fix=_fix(made, kinds))
-            elif Use.ARITHMETIC not in kinds and kinds != {Use.CAST} and _holds_bools(flow, made):
+                yield self.hit(flow, made, _MASK, fix=_fix(module, made, kinds))
+            elif Use.ARITHMETIC not in kinds and kinds != {Use.CAST} and _holds_bools(module, made):
                 doubts = ["that it is used as a mask"]
-                yield self.hit(flow, made, _FLAGS, fix=_fix(made, kinds), doubts=doubts)
+                yield self.hit(flow, made, _FLAGS, fix=_fix(module, made, kinds), doubts=doubts)
         for event in flow.events("index", "store"):
             if _is_uint8(event.values[0]) and event.values[0].atoms[TENSOR].origin not in told:
                 yield self.hit(flow, event, _MASK)
@@ -91,13 +91,11 @@ def _is_uint8(value: Value) -> bool:
     return value.only(TENSOR) and value.atoms[TENSOR].dtypes == UINT8
 
 
-def _holds_bools(flow: FileFlow, made: Event) -> bool:
-    return any(
-        event.node is made.node and dtypes_of_data(event.value, numpy=False) == BOOL for event in flow.events("create")
-    )
+def _holds_bools(module: Module, made: Event) -> bool:
+    return dtypes_of_data(data_of(module, made.node), numpy=False) == BOOL
 
 
-def _fix(made: Event, kinds: set[Use]) -> Fix | None:
+def _fix(module: Module, made: Event, kinds: set[Use]) -> Fix | None:
     if Use.ARITHMETIC in kinds:
         return None
     reason = ""
@@ -105,7 +103,7 @@ def _fix(made: Event, kinds: set[Use]) -> Fix | None:
         reason = "~ gives other elements then" if Use.INVERTED in kinds else "the tensor is not only a mask here"
     elif not kinds:
         reason = "nothing here tells what it is used for"
-    if constructor(made.node):
+    if constructor(module, made.node):
         return rewrite("Make the mask of bools", made.node, made_in("bool"), unsafe_because=reason)
     if isinstance(made.node, ast.Call) and getattr(made.node.func, "attr", "") == "byte":
         return rewrite("Make the mask of bools", made.node, _bool_for_byte, unsafe_because=reason)

@@ -11,7 +11,7 @@ from npuport.analysis.flow.dtypes import FLOAT64, INTEGRAL
 from npuport.analysis.flow.value import TENSOR, Origin, Value
 
 # Losses whose target is an index: int64 is what they want.
-_INDEX_TARGETS: Final = re.compile(r"cross_?entropy|nll|margin", re.IGNORECASE)
+_INDEX_TARGETS: Final = re.compile(r"(?<!binary_)cross_?entropy|nll|margin", re.IGNORECASE)
 # Dtypes that no floating loss should get.
 DOUBTFUL: Final = INTEGRAL | FLOAT64
 TARGET_FUNCTION: Final = re.compile(r"target")

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import NamedTuple
 
 # Evaluating needs both; they register what they handle.
 from npuport.analysis.flow import expressions, statements
@@ -19,6 +18,7 @@ from npuport.analysis.flow.frequency import Frequencies, Level, Reason
 from npuport.analysis.flow.knowledge import Knowledge
 from npuport.analysis.flow.linking import Linker, connect, link
 from npuport.analysis.flow.losses import LossInput
+from npuport.analysis.flow.traits import Traits, traits_of
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
     CLASS,
@@ -41,27 +41,6 @@ __all__ = ["FileFlow", "ProgramFlow", "expressions", "statements"]
 MAX_VISITS = 2
 _ANYWHERE = Value(Atom(DEVICE, devices=frozenset({"?"})))
 _DEVICE_PARAMETER = re.compile(r"dev|dvc")
-
-_MAKES_ENVIRONMENT = re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bmake_vec\(|import gym")
-_NAMES_ACCELERATOR = re.compile(
-    r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"
-)
-_COMPUTES_IN_FLOAT64 = re.compile(
-    r"set_default_(?:dtype|tensor_type)\([^)]*(?:float64|[dD]ouble)|jax_enable_x64"
-    r"|(?:net|model|policy|actor|critic|agent|module|self)\.double\(\)",
-    re.IGNORECASE,
-)
-_CHECKS_OFF = "set_default_validate_args(False)"
-
-
-class Traits(NamedTuple):
-    """What the text of a program says of the whole of it."""
-
-    makes_environment: bool
-    makes_optimizer: bool
-    names_accelerator: bool
-    checks_off: bool
-    computes_in_float64: bool
 
 
 class ProgramFlow:
@@ -117,16 +96,9 @@ class ProgramFlow:
     def _traits(self) -> dict[str, Traits]:
         traits: dict[str, Traits] = {}
         for scope in self.knowledge.scopes.values():
-            text = self._texts.get(scope.key, "")
-            own = Traits(
-                makes_environment=_MAKES_ENVIRONMENT.search(text) is not None,
-                makes_optimizer="optim" in text,
-                names_accelerator=_NAMES_ACCELERATOR.search(text) is not None,
-                checks_off=_CHECKS_OFF in text,
-                computes_in_float64=_COMPUTES_IN_FLOAT64.search(text) is not None,
-            )
+            own = traits_of(self._texts.get(scope.key, ""))
             known = traits.get(scope.component, own)
-            traits[scope.component] = Traits(*(a or b for a, b in zip(known, own, strict=True)))
+            traits[scope.component] = known.joined(own)
         return traits
 
     @property

@@ -6,6 +6,8 @@ import ast
 from typing import Final
 
 from npuport.analysis.flow.dtypes import LEGACY_TENSORS
+from npuport.analysis.flow.value import TENSOR, Value
+from npuport.analysis.module import Module
 from npuport.engine.fix import NotFixable, Transform
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import with_argument
@@ -20,12 +22,21 @@ WITH_DTYPE: Final = frozenset({
 _LEGACY_NAMES: Final = {"float32": "FloatTensor", "bool": "BoolTensor"}
 
 
-def constructor(call: ast.AST | None) -> str:
+def constructor(module: Module, call: ast.AST | None) -> str:
     """The name of the constructor that an expression calls, where ``made_in`` can give it another dtype; else empty."""
     if not isinstance(call, ast.Call):
         return ""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name if name in WITH_DTYPE or name in LEGACY_TENSORS else ""
+    if name in LEGACY_TENSORS:
+        data = data_of(module, call)
+        # torch.FloatTensor(x) refuses a tensor of another dtype.
+        return "" if data is not None and TENSOR in data.atoms else name
+    return name if name in WITH_DTYPE else ""
+
+
+def data_of(module: Module, call: ast.AST) -> Value | None:
+    """What a tensor is made of; None where a call makes one of nothing."""
+    return next((event.value for event in module.flow.events("create") if event.node is call), None)
 
 
 def made_in(dtype: str) -> Transform:
