@@ -40,7 +40,7 @@ class Float64ToDevice(FlowRule):
     Reports uploads of float64 tensors: NumPy arrays that were made without a dtype (``np.zeros(n)`` is float64),
     rewards of vector environments, returns, Python's ``float`` as a dtype, parameters such as the temperature of
     SAC. Also float64 tensors that reach a loss. An array of observations, states or rewards that goes up without
-    any dtype is a note.
+    any dtype is a note, unless all environments that the program names give float32.
 
     Why on an NPU
     -------------
@@ -154,6 +154,8 @@ def _is_bare(module: Module, event: Event) -> bool:
     else:
         call = _receiver(event.node)
     if not isinstance(call, ast.Call) or not call.args or _cast_at_once(module, event.node):
+        return False
+    if module.flow.program.observes_float32(module.key):
         return False
     data = data_of(module, call)
     if data is None or TENSOR in data.atoms or any(keyword.arg == "dtype" for keyword in call.keywords):

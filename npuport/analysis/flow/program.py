@@ -123,6 +123,10 @@ class ProgramFlow:
         """Whether a file's program makes its networks or all its tensors float64."""
         return self._traits_of(file).computes_in_float64
 
+    def observes_float32(self, file: str) -> bool:
+        """Whether the environments that a file's program names give float32."""
+        return self._traits_of(file).observes_float32
+
     def _traits_of(self, file: str) -> Traits:
         return self._traits[self.knowledge.scopes[file].component]
 

@@ -15,6 +15,12 @@ _COMPUTES_IN_FLOAT64 = re.compile(
     re.IGNORECASE,
 )
 _CHECKS_OFF = "set_default_validate_args(False)"
+_ENVIRONMENT_ID = re.compile(r"[\"'](?:[\w-]+/)?([A-Z][A-Za-z0-9]*)(?:-\w+)*-v\d+[\"']")
+# Environments whose observations are float32 in Gymnasium; LunarLander's were in every gym.
+_FLOAT32_SINCE_GYMNASIUM = frozenset({
+    "CartPole", "Acrobot", "MountainCar", "MountainCarContinuous", "Pendulum", "BipedalWalker", "BipedalWalkerHardcore",
+})  # fmt: skip
+_FLOAT32 = frozenset({"LunarLander", "LunarLanderContinuous"})
 
 
 class Traits(NamedTuple):
@@ -26,6 +32,8 @@ class Traits(NamedTuple):
         names_accelerator: it names an accelerator or a device.
         checks_off: distributions do not validate their arguments.
         computes_in_float64: its networks, or all its tensors, are float64.
+        uses_gymnasium: its environments are Gymnasium's.
+        environments: names of environments, ``CartPole`` of ``"CartPole-v1"``.
     """
 
     makes_environment: bool
@@ -33,10 +41,26 @@ class Traits(NamedTuple):
     names_accelerator: bool
     checks_off: bool
     computes_in_float64: bool
+    uses_gymnasium: bool
+    environments: frozenset[str]
+
+    @property
+    def observes_float32(self) -> bool:
+        """Whether it names environments, and observations of all of them are float32."""
+        known = _FLOAT32 | _FLOAT32_SINCE_GYMNASIUM if self.uses_gymnasium else _FLOAT32
+        return bool(self.environments) and self.environments <= known
 
     def joined(self, other: Traits) -> Traits:
         """What two files of one program say together."""
-        return Traits(*(a or b for a, b in zip(self, other, strict=True)))
+        return Traits(
+            makes_environment=self.makes_environment or other.makes_environment,
+            makes_optimizer=self.makes_optimizer or other.makes_optimizer,
+            names_accelerator=self.names_accelerator or other.names_accelerator,
+            checks_off=self.checks_off or other.checks_off,
+            computes_in_float64=self.computes_in_float64 or other.computes_in_float64,
+            uses_gymnasium=self.uses_gymnasium or other.uses_gymnasium,
+            environments=self.environments | other.environments,
+        )
 
 
 def traits_of(text: str) -> Traits:
@@ -47,4 +71,6 @@ def traits_of(text: str) -> Traits:
         names_accelerator=_NAMES_ACCELERATOR.search(text) is not None,
         checks_off=_CHECKS_OFF in text,
         computes_in_float64=_COMPUTES_IN_FLOAT64.search(text) is not None,
+        uses_gymnasium="gymnasium" in text,
+        environments=frozenset(_ENVIRONMENT_ID.findall(text)),
     )
