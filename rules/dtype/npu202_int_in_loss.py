@@ -53,5 +53,5 @@ class IntInLoss(LossInputRule):
     severity = Severity.WARNING
     triggers = Triggers(("torch",))
     dtypes = INTEGRAL - {"bool"}
-    promoted = "an {dtype} tensor is mixed into the floats of a loss: each use costs a cast on the device"
-    direct = "an {dtype} tensor enters a loss, whose kernels on an NPU take floats"
+    promoted = "a tensor of {dtype} is mixed into the floats of a loss: each use costs a cast on the device"
+    direct = "a tensor of {dtype} enters a loss, whose kernels on an NPU take floats"

@@ -14,7 +14,7 @@ from npuport.engine.rewriting.names import with_argument
 from npuport.engine.writer import Writer
 
 # Constructors that take ``dtype=``.
-WITH_DTYPE: Final = frozenset({
+_WITH_DTYPE: Final = frozenset({
     "tensor", "as_tensor", "asarray", "zeros", "ones", "empty", "full", "arange", "zeros_like", "ones_like",
     "empty_like", "full_like", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "randint",
     "scalar_tensor",
@@ -31,7 +31,7 @@ def constructor(module: Module, call: ast.AST | None) -> str:
         data = data_of(module, call)
         # torch.FloatTensor(x) refuses a tensor of another dtype.
         return "" if data is not None and TENSOR in data.atoms else name
-    return name if name in WITH_DTYPE else ""
+    return name if name in _WITH_DTYPE else ""
 
 
 def data_of(module: Module, call: ast.AST) -> Value | None:
