@@ -18,5 +18,6 @@
 - ``covariances``     covariance matrices that are plainly diagonal
 - ``processes``       child processes: where they fork, and what they are given
 - ``device_touches``  what touches the device, and before which place
+- ``tensor_uses``     what a file does with a tensor that is made in it
 - ``project``         what one file may need to know of the others
 """

@@ -1,6 +1,7 @@
 """From findings to edits and to files, whatever the rules are.
 
 - ``rule``         what a rule is (the API of rule packs)
+- ``loss_input_rule`` the base of rules about a dtype that no loss should get
 - ``registry``     finds rule packs and selects rules
 - ``finding``      what is reported
 - ``fix``          what a rule proposes; ``writer`` words it in a style, ``rendering`` turns it into edits

@@ -28,10 +28,12 @@ class FlowRule(Rule):
     Attributes:
         about_device: the finding only matters where tensors live on an accelerator: silent in programs that
             train and never name one, a note in code that says nothing of devices.
+        about_frequency: how often the place runs is part of the finding, and a doubt where it is guessed.
     """
 
     uses_flow = True
     about_device: ClassVar[bool] = True
+    about_frequency: ClassVar[bool] = True
 
     def find(self, module: Module, flow: FileFlow) -> Iterable[Hit]:
         """Yield what is wrong in ``module``, most important first within a line."""
@@ -77,7 +79,7 @@ class FlowRule(Rule):
         """
         doubtful = list(doubts)
         frequencies = flow.program.frequencies
-        if frequencies.is_guess(event.function):
+        if self.about_frequency and frequencies.is_guess(event.function):
             doubtful.append(f"how often {event.function.name} runs, by its name")
         weight = severity or self.severity
         if doubtful:
@@ -85,15 +87,15 @@ class FlowRule(Rule):
         if self.about_device and not flow.program.names_accelerator(flow.scope.key):
             weight = Severity.NOTE
             doubtful.append("that the program runs on an accelerator, which it never names")
-        level = flow.level(event)
-        steps = [*evidence, *(step_text(reason, flow.scope.key) for reason in flow.reasons(event))]
+        reasons = flow.reasons(event) if self.about_frequency else []
+        steps = [*evidence, *(step_text(reason, flow.scope.key) for reason in reasons)]
         return Hit(
             node or event.node,
             message,
             fix,
             weight,
             (*steps, *(f"assumed: {doubt}" for doubt in doubtful)),
-            how_often=level.word,
+            how_often=flow.level(event).word if self.about_frequency else None,
         )
 
 

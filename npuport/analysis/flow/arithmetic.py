@@ -142,6 +142,8 @@ def unary(run: Evaluation, node: ast.AST, op: ast.unaryop, operand: Value) -> Va
     """What ``-x``, ``+x`` and ``~x`` give; ``not x``, which reads, is not meant."""
     if type(op) is ast.Invert and run.recording:
         run.event("invert", node, operand)
+    if type(op) is ast.USub and TENSOR in operand.atoms and run.recording:
+        run.event("negate", node, operand)
     number = operand.get(NUMBER)
     if number is not None and number.refs:  # the constant of a negative number is another one
         return Value(*(Atom(NUMBER, atom.dtypes) if atom is number else atom for atom in operand.atoms.values()))

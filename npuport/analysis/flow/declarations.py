@@ -9,6 +9,7 @@ from functools import cache
 
 from npuport.analysis.flow.frames import Frame, Place
 from npuport.analysis.flow.losses import LossInput
+from npuport.analysis.flow.traits import NO_TRAITS, Traits
 from npuport.analysis.flow.value import CLASS, FUNCTION, IMPORT, LIBRARY, Atom, Value
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -114,7 +115,7 @@ class Scope:
         component: stands for all files that imports connect with this one.
         functions: all its functions, the module body first.
         classes: all its classes.
-        traits: what its text says of the program, see ``program``.
+        traits: what its text says of the program.
     """
 
     key: str
@@ -126,7 +127,7 @@ class Scope:
     component: str = ""
     functions: list[Function] = field(default_factory=list)
     classes: list[Class] = field(default_factory=list)
-    traits: tuple[bool, ...] = ()
+    traits: Traits = NO_TRAITS
 
 
 def declare(key: str, tree: ast.Module) -> Scope:

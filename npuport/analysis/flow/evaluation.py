@@ -10,7 +10,7 @@ from npuport.analysis.flow.declarations import Function, Scope
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frames import Frame, Place
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.losses import TARGET_FUNCTION, inputs_of_loss
+from npuport.analysis.flow.losses import DOUBTFUL, TARGET_FUNCTION, inputs_of_loss, loss_name
 from npuport.analysis.flow.value import (
     INSTANCE,
     TENSOR,
@@ -83,6 +83,9 @@ class Evaluation:
         value = evaluate(self, node) if evaluate is not None else self._evaluate_parts(node)
         if self._recording is not None and not self._muted:
             self._recording.values[node] = value
+            atom = value.atoms.get(TENSOR)
+            if atom is not None and atom.origin == self.origin(node) and atom.dtypes and atom.dtypes <= DOUBTFUL:
+                self.event("made", node, value)
         return value
 
     def _evaluate_parts(self, node: ast.AST) -> Value:
@@ -131,7 +134,7 @@ class Evaluation:
         if kind in _FACTS:
             self.function.facts.append(("step" if kind == "step" else "update", self.place(node), self.frame))
         if kind in _LOSSES:
-            self._note_loss(kind, node, value, values)
+            self._note_loss(kind, node, value, values, how)
         if self._muted:
             return
         if self._recording is None:
@@ -142,10 +145,9 @@ class Evaluation:
             Event(kind, node, self.function, self.frame, value, how, values, keywords if keywords is not None else {})
         )
 
-    def _note_loss(self, kind: str, node: ast.AST, value: Value, values: tuple[Value, ...]) -> None:
+    def _note_loss(self, kind: str, node: ast.AST, value: Value, values: tuple[Value, ...], how: str) -> None:
         if kind == "loss":
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else "loss"
-            self.function.losses.update(inputs_of_loss(values, self.origin(node), name))
+            self.function.losses.update(inputs_of_loss(values, self.origin(node), loss_name(node, how)))
         elif kind == "backward" or TARGET_FUNCTION.search(self.function.name):
             self.function.losses.update(inputs_of_loss((value,), self.origin(node)))
 

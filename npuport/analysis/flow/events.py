@@ -26,10 +26,13 @@ Kinds of events, with ``value``, ``how`` and ``values``:
 ``log_prob``       ``log_prob`` or ``entropy`` of a distribution; how: which; value: the distribution
 ``arithmetic``     a tensor in ``left op right``. value: left; values: (right,)
 ``invert``         ``~x``. value: x
+``negate``         ``-x`` of a tensor. value: x
 ``step``           an environment steps. values: arguments
 ``backward``       gradients are computed. value: the loss
 ``update``         an optimiser steps, or something that by its name does
 ``push``           something is put into a container. value: the container; values: what is put
+``made``           an expression gives a tensor of a dtype that no loss should get: bool, integers, float64. The
+                   expressions around it that hand the tensor on are told behind it. value: the tensor
 ``assign``         an assignment statement. value: what is assigned
 ``return``         a return statement. value: what is returned
 =================  ==================================================================================

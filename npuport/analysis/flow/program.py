@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from npuport.analysis.flow.knowledge import Knowledge, Parse
 from npuport.analysis.flow.linking import Linker, connect, link
 from npuport.analysis.flow.losses import LossInput
 from npuport.analysis.flow.storage import Data, StoredScope, stored
+from npuport.analysis.flow.traits import Traits, traits_of
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
     CLASS,
@@ -27,6 +28,7 @@ from npuport.analysis.flow.value import (
     INSTANCE,
     MAPPING,
     SEQUENCE,
+    TENSOR,
     TEXT,
     UNKNOWN,
     Atom,
@@ -44,23 +46,6 @@ MOST_VISITS = 8
 EXTRA_VISITS = 500
 _ANYWHERE = Value(Atom(DEVICE, devices=frozenset({"?"})))
 _DEVICE_PARAMETER = re.compile(r"dev|dvc")
-
-_ACCELERATOR = re.compile(r"\b(?:npu|device|dvc|xpu|hpu)\b|_npu\b")
-_TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
-
-
-def _names_accelerator(text: str) -> bool:
-    return any(word in text for word in ("cuda", "accelerator", "use_gpu")) or _ACCELERATOR.search(text) is not None
-
-
-# What the text of any file tells of its whole program.
-_TRAITS: dict[str, Callable[[str], bool]] = {
-    "environment": lambda text: any(word in text for word in ("import gym", "gym.", "make(", "make_vec(")),
-    "optimizer": lambda text: "optim" in text,
-    "accelerator": _names_accelerator,
-    "torch": lambda text: "torch" in text and _TORCH.search(text) is not None,
-    "checks off": lambda text: "set_default_validate_args(False)" in text,
-}
 
 
 class ProgramFlow:
@@ -159,16 +144,13 @@ class ProgramFlow:
         return Actions(self.knowledge)
 
     @cached_property
-    def _traits(self) -> dict[str, tuple[bool, ...]]:
-        """The traits of every component: those of any of its files."""
-        traits: dict[str, tuple[bool, ...]] = {}
+    def _traits(self) -> dict[str, Traits]:
+        """The traits of every component: what any of its files says."""
+        traits: dict[str, Traits] = {}
         for scope in self.knowledge.scopes.values():
-            known = traits.get(scope.component, (False,) * len(_TRAITS))
-            traits[scope.component] = tuple(a or b for a, b in zip(known, scope.traits, strict=True))
+            known = traits.get(scope.component)
+            traits[scope.component] = scope.traits if known is None else known.joined(scope.traits)
         return traits
-
-    def _has(self, file: str, trait: str) -> bool:
-        return self._traits[self.knowledge.scopes[file].component][list(_TRAITS).index(trait)]
 
     @cached_property
     def loss_inputs(self) -> list[LossInput]:
@@ -178,19 +160,31 @@ class ProgramFlow:
 
     def uses_torch(self, file: str) -> bool:
         """Whether any file of a program imports torch."""
-        return self._has(file, "torch")
+        return self._traits_of(file).imports_torch
 
     def stays_on_host(self, file: str) -> bool:
         """Whether a whole program, with environment and optimiser, never names an accelerator."""
-        return self._has(file, "environment") and self._has(file, "optimizer") and not self._has(file, "accelerator")
+        traits = self._traits_of(file)
+        return traits.makes_environment and traits.makes_optimizer and not traits.names_accelerator
 
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""
-        return self._has(file, "accelerator")
+        return self._traits_of(file).names_accelerator
 
     def checks_arguments(self, file: str) -> bool:
         """Whether distributions validate their arguments in a file's program."""
-        return not self._has(file, "checks off")
+        return not self._traits_of(file).checks_off
+
+    def computes_in_float64(self, file: str) -> bool:
+        """Whether a file's program makes its networks or all its tensors float64."""
+        return self._traits_of(file).computes_in_float64
+
+    def observes_float32(self, file: str) -> bool:
+        """Whether the environments that a file's program names give float32."""
+        return self._traits_of(file).observes_float32
+
+    def _traits_of(self, file: str) -> Traits:
+        return self._traits[self.knowledge.scopes[file].component]
 
     def file(self, key: str) -> FileFlow:
         """The events and values of one file."""
@@ -200,7 +194,7 @@ class ProgramFlow:
 def _scope(key: str, tree: ast.Module, text: str, linker: Linker) -> Scope:
     scope = declare(key, tree)
     link(scope, linker)
-    scope.traits = tuple(asked(text) for asked in _TRAITS.values())
+    scope.traits = traits_of(text)
     return scope
 
 
@@ -215,9 +209,9 @@ class FileFlow:
     @cached_property
     def _recorded(self) -> Recording:
         recording = Recording()
-        self.program.knowledge.load(self.scope.key)
+        origins = [found.origin[1] for found in self.reaching_loss]
         for function in self.scope.functions:
-            if function.eventful:
+            if function.eventful or any(_stands_in(function, line) for line in origins):
                 visit(self.program.knowledge, function, recording)
         return recording
 
@@ -237,6 +231,21 @@ class FileFlow:
     def value(self, node: ast.AST) -> Value:
         """What an expression may be; unknown in functions in which nothing happens that rules look for."""
         return self._recorded.values.get(node, UNKNOWN)
+
+    def made_at(self, line: int, dtype: str) -> Event | None:
+        """Where a tensor of a doubtful dtype is made on a line: the innermost expression; None where it is not told."""
+        for event in self.events("made"):
+            if getattr(event.node, "lineno", 0) == line and dtype in event.value.atoms[TENSOR].dtypes:
+                return event
+        return None
+
+    def carrying(self, made: Event) -> Iterator[ast.AST]:
+        """The expressions of the file that may give the tensor of an event ``made``, from there on."""
+        tensor = made.value.atoms[TENSOR]
+        for node, value in self._recorded.values.items():
+            atom = value.atoms.get(TENSOR)
+            if atom is not None and atom.origin == tensor.origin and atom.dtypes & tensor.dtypes:
+                yield node
 
     def level(self, event: Event) -> Level:
         """How often an event happens."""
@@ -274,6 +283,13 @@ class FileFlow:
     def stays_on_host(self) -> bool:
         """Whether the file's program never names an accelerator although it trains."""
         return self.program.stays_on_host(self.scope.key)
+
+
+def _stands_in(function: Function, line: int) -> bool:
+    node = function.node
+    if node is None:
+        return False
+    return isinstance(node, ast.Module) or node.lineno <= line <= (node.end_lineno or 0)
 
 
 def visit(knowledge: Knowledge, function: Function, recording: Recording | None = None) -> None:
@@ -318,8 +334,8 @@ def _bind_parameters(run: Evaluation, arguments: ast.arguments) -> None:
             value = value_of_annotation(run, parameter.annotation)
         run.names[parameter.arg] = value
     if arguments.vararg is not None:
-        element = function.parameters.get(f"*{arguments.vararg.arg}")
-        run.names[arguments.vararg.arg] = Value(Atom(SEQUENCE, element=element))
+        gathered = function.parameters.get(f"*{arguments.vararg.arg}")
+        run.names[arguments.vararg.arg] = gathered if gathered else Value(Atom(SEQUENCE))
     if arguments.kwarg is not None:
         run.names[arguments.kwarg.arg] = Value(Atom(MAPPING))
     _join_defaults(run, arguments, instance)

@@ -18,6 +18,8 @@ from npuport.analysis.flow.value import (
     Atom,
     Value,
     join,
+    join_all,
+    sequence,
 )
 
 
@@ -40,18 +42,27 @@ def call_function(run: Evaluation, site: CallSite, function: Function) -> Value:
     order, bound = function.order, function.bound
     if bound and _names_class(run, site):
         bound = 0  # Class.method(self, ...)
-    for position, value in enumerate(site.args):
+    for name, value in zip(order[bound:], site.args, strict=False):
         if SPREAD in value.atoms:
             break
-        if position + bound < len(order):
-            knowledge.pass_argument(function, order[position + bound], where, value)
-        elif function.spread:
-            knowledge.pass_argument(function, f"*{function.spread}", where, value)
+        knowledge.pass_argument(function, name, where, value)
+    if function.spread:
+        rest = site.args[max(len(order) - bound, 0) :]
+        knowledge.pass_argument(function, f"*{function.spread}", where, _gathered(rest))
     for name, value in site.keywords.items():
         if name in function.keyword_only or name in order:
             knowledge.pass_argument(function, name, where, value)
     knowledge.read(run.function, "return", function.key)
     return function.returns if function.returns is not None else UNKNOWN
+
+
+def _gathered(values: list[Value]) -> Value:
+    """What a parameter ``*args`` gets: by position, unless one of the arguments is a ``*x`` of unknown length."""
+    parts = [value.get(SPREAD) for value in values]
+    if not any(parts):
+        return sequence(items=tuple(values))
+    held = (part.element if part is not None else value for part, value in zip(parts, values, strict=True))
+    return sequence(join_all(held) or None)
 
 
 def _names_class(run: Evaluation, site: CallSite) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from npuport.analysis.flow.declarations import Class, Function, Scope
 from npuport.analysis.flow.frames import Frame
 from npuport.analysis.flow.losses import LossInput
+from npuport.analysis.flow.traits import Traits
 from npuport.analysis.flow.value import Atom, Value
 
 Data = dict[str, Any]
@@ -33,7 +34,7 @@ def stored(scope: Scope, reads: Mapping[str, Reads]) -> Data:
         "names": writer.named(scope.names),
         "stars": [[source and writer.text(source), writer.text(dotted)] for source, dotted in scope.stars],
         "imports": [writer.text(key) for key in sorted(scope.imports)],
-        "traits": list(scope.traits),
+        "traits": [*scope.traits[:-1], sorted(scope.traits.environments)],
         "texts": list(writer.texts),
         "values": writer.values,
         "frames": writer.frames,
@@ -67,7 +68,8 @@ def restored(key: str, data: Data) -> StoredScope:
     scope.names = reader.named(data["names"])
     scope.stars = [(None if s is None else reader.text(s), reader.text(dotted)) for s, dotted in data["stars"]]
     scope.imports = {reader.text(number) for number in data["imports"]}
-    scope.traits = tuple(bool(trait) for trait in data["traits"])
+    *flags, environments = data["traits"]
+    scope.traits = Traits._make((*map(bool, flags), frozenset(environments)))
     return StoredScope(scope, reads)
 
 

@@ -38,6 +38,19 @@ EPISODE_END_NAME: Final = re.compile(
 LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|track)$")
 EPISODE_END_TEXTS: Final = frozenset({"final_info", "episode", "log", "debug"})
 
+# What an environment gives in NumPy arrays of a dtype of its own.
+OBSERVED_NAME: Final = re.compile(
+    r"^(?:\w+_)?(?:obs(?:ervations?)?|states?|rewards?|rews?)(?:_?(?:t|tp1|np|arr|array|next|batch|list))?_?$",
+    re.IGNORECASE,
+)
+
+# Flags of transitions.
+FLAG_NAME: Final = re.compile(
+    r"(?:^|_)(?:dones?|terminals?|terminated|truncated|terminations?|truncations?|alive|non_?final|ended|flags?)"
+    r"(?:_|$)",
+    re.IGNORECASE,
+)
+
 # How often a function runs that nobody in the program calls.
 STEP_FUNCTION: Final = re.compile(
     r"^(?:act|select_action\w*|choose_action\w*|get_action\w*|take_action|sample_action|predict|remember"

@@ -2,6 +2,7 @@
 
 - ``strings``     device strings; ``questions`` comparisons with them; ``precedence`` parentheses around a result
 - ``names``       names below ``torch.cuda``; ``imports`` the imports that bind them
+- ``dtypes``      dtypes of constructors, casts
 - ``amp``         autocast and gradient scalers
 - ``environment`` environment variables
 - ``losses``, ``distributions``: what has no kernel, by what has one

@@ -82,7 +82,9 @@ def is_vector_name(name: str) -> bool:
 def step_result(run: Evaluation, atom: Atom | None, site: CallSite, receiver_name: str) -> Value:
     """What ``step`` gives: observation, reward, end (in one or two parts), info; unknown of an unknown environment."""
     if (atom is not None and VECTOR in atom.marks) or is_vector_name(receiver_name):
-        reward, end = array(FLOAT64, run.origin(site.node)), array(BOOL, run.origin(site.node))
+        # Gymnasium's vector environments give float64; others, known by their name only, may not.
+        dtypes = FLOAT64 if atom is not None and VECTOR in atom.marks else FLOAT64 | ANY_DTYPE
+        reward, end = array(dtypes, run.origin(site.node)), array(BOOL, run.origin(site.node))
     elif atom is not None:
         reward, end = A_FLOAT, A_BOOL
     else:

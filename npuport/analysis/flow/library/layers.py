@@ -143,7 +143,7 @@ def call_layer(run: Evaluation, atom: Atom, site: CallSite) -> Value:
 
 def call_loss(run: Evaluation, atom: Atom, site: CallSite) -> Value:
     """What calling a loss object gives."""
-    return _lost(run, next(iter(atom.refs), ""), site)
+    return _lost(run, " ".join(sorted(atom.refs)), site)
 
 
 # What a module of torch.nn answers, and so does a class of the program that inherits it.

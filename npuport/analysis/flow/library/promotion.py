@@ -113,6 +113,10 @@ def _beside(dtypes: frozenset[str], other: Value) -> frozenset[str]:
     return dtypes
 
 
+def _number_names(dtypes: frozenset[str]) -> frozenset[str]:
+    return frozenset("bool" if dtype == "bool" else "int" if dtype in INTEGRAL else "float" for dtype in dtypes)
+
+
 def _is_promoted(atom: Atom, operands: Iterable[Value], result: frozenset[str], unknown_is_floating: bool) -> bool:
     """Whether a tensor of another dtype becomes part of a floating tensor here."""
     if not atom.dtypes or not atom.dtypes <= _PROMOTED:
