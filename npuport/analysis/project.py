@@ -44,6 +44,10 @@ class FileFacts:
     transfer_to_npu: bool
 
 
+# What a file tells that is not Python.
+NO_FACTS = FileFacts(False, frozenset(), frozenset(), False)
+
+
 def scan(data: bytes, *, imports: bool = False) -> FileFacts:
     """The facts of one file; with ``imports`` also what it imports, which only files without torch ask for."""
     torch = b"torch" in data and bool(_TORCH_IMPORT.search(data))

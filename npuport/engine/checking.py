@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
+from npuport.analysis.configuration import Configuration, Scalar
 from npuport.analysis.module import Module, ProjectFacts
 from npuport.engine.finding import Applicability, Finding, Location, ProposedFix, Severity, TextEdit
 from npuport.engine.fix import Fix, NotFixable
@@ -14,7 +16,14 @@ from npuport.engine.gate import Gate
 from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
-from npuport.engine.suppressions import Suppression, find_suppressions, means, removal
+from npuport.engine.suppressions import (
+    Suppression,
+    find_suppressions,
+    means,
+    removal,
+    suppressions_in_comments,
+)
+from npuport.sources.configuration import is_configuration
 from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.text import SourceText
 
@@ -46,13 +55,16 @@ class Checker:
     def _gate(self) -> Gate:
         return Gate(self.rules)
 
-    def rules_for(self, data: bytes) -> Sequence[Rule]:
+    def rules_for(self, path: Path, data: bytes) -> Sequence[Rule]:
         """The rules that can have something to say about a file of these bytes."""
-        return self._gate.rules_for(data) if self.gate else self.rules
+        return self._gated(path, data) if self.gate else self.rules
 
-    def is_of_interest(self, data: bytes) -> bool:
+    def is_of_interest(self, path: Path, data: bytes) -> bool:
         """Whether a broken file of these bytes is worth a finding: some rule would have looked into it."""
-        return bool(self._gate.rules_for(data))
+        return bool(self._gated(path, data))
+
+    def _gated(self, path: Path, data: bytes) -> Sequence[Rule]:
+        return self._gate.rules_for_configuration(data) if is_configuration(path) else self._gate.rules_for(data)
 
 
 @dataclass
@@ -67,7 +79,18 @@ class Checked:
 
     findings: list[Finding]
     changes: dict[int, Rendered] = field(default_factory=dict)
-    module: Module | None = None
+    module: Module | Configuration | None = None
+
+
+def parse(source: SourceText, target: str, project: ProjectFacts | None = None) -> Module | Configuration:
+    """The parsed file, by its ending.
+
+    Raises:
+        UnreadableSource: it is not valid.
+    """
+    if is_configuration(source.path):
+        return Configuration(source)
+    return Module(source, target, project or ProjectFacts())
 
 
 def check_source(
@@ -87,13 +110,13 @@ def check_source(
         rules: what the gate left for this file, where that is known.
     """
     if rules is None:
-        rules = checker.rules_for(source.text.encode("utf-8", "surrogatepass"))
+        rules = checker.rules_for(source.path, source.text.encode("utf-8", "surrogatepass"))
     try:
-        module = Module(source, checker.target, project)
+        module = parse(source, checker.target, project)
     except UnreadableSource as error:
         return Checked(unreadable(checker, str(source.path), error))
     reported = checker.reported - ignored
-    hits = [(rule, hit) for rule in rules for hit in _hits(rule, module)]
+    hits = [(rule, hit) for rule in rules for hit in _hits(checker, rule, module)]
     # A choice has two halves: both change or neither, also when only one of the rules is selected.
     fixes = _joined_fixes([hit for _, hit in hits])
     pairs = [
@@ -101,7 +124,7 @@ def check_source(
         for (rule, hit), fix in zip(hits, fixes, strict=True)
         if rule.code in reported
     ]
-    suppressions = find_suppressions(source)
+    suppressions = _suppressions_in(module)
     pairs = [pair for pair in pairs if not _suppressed(suppressions, pair[0])]
     pairs.sort(key=lambda pair: pair[0].sort_key)
     checked = Checked([finding for finding, _ in pairs], module=module)
@@ -114,12 +137,29 @@ def check_source(
     return checked
 
 
-def _hits(rule: Rule, module: Module) -> list[Hit]:
+def _suppressions_in(module: Module | Configuration) -> list[Suppression]:
+    if isinstance(module, Configuration):
+        return suppressions_in_comments(module.source, module.comments)
+    return find_suppressions(module.source)
+
+
+def _hits(checker: Checker, rule: Rule, module: Module | Configuration) -> list[Hit]:
     try:
-        return list(rule.check(module))
+        if isinstance(module, Module):
+            return list(rule.check(module))
+        hits = rule.check_configuration(module)
+        # A configuration file has no condition: it cannot name the NPU and still run elsewhere.
+        return [replace(hit, fix=None) if checker.style == "portable" else hit for hit in hits]
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         raise UsageError(f"rule {rule.code} failed on {module.source.path} ({what}); please report this") from error
+
+
+def _span(module: Module | Configuration, node: ast.AST | Scalar) -> tuple[int, int]:
+    if isinstance(node, Scalar):
+        return node.start, node.end
+    assert isinstance(module, Module)
+    return module.branches.span(node)
 
 
 def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list[Finding]:
@@ -142,8 +182,8 @@ def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list
     ]
 
 
-def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
-    start, end = module.branches.span(hit.node)
+def _finding(module: Module | Configuration, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
+    start, end = _span(module, hit.node)
     proposed = None
     if fix is not None:
         message = fix.message if fix.safe else f"{fix.message} (unsafe: {fix.unsafe_because})"
@@ -164,7 +204,7 @@ def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
 
 def _joined_fixes(hits: Sequence[Hit]) -> list[Fix | None]:
     """The fix of each hit, joined with those of the hits that must change in the same edit."""
-    by_node: dict[ast.AST, list[int]] = {}
+    by_node: dict[ast.AST | Scalar, list[int]] = {}
     for position, hit in enumerate(hits):
         by_node.setdefault(hit.node, []).append(position)
     group_of = list(range(len(hits)))
@@ -221,7 +261,7 @@ def _render_into(checker: Checker, checked: Checked, position: int, finding: Fin
     checked.changes[position] = rendered
 
 
-def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
+def with_imports(module: Module | Configuration, rendered: Iterable[Rendered]) -> list[Edit]:
     """The edits of several fixes and of the imports that they need, each once, sorted.
 
     Raises:
@@ -231,6 +271,7 @@ def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
     edits = {edit for fix in fixes for edit in fix.edits}
     needs = list(dict.fromkeys(need for fix in fixes for need in fix.needs))
     if needs:
+        assert isinstance(module, Module)
         end = len(module.source.text)
         edits.update(
             plan(module, needs, min((fix.first_use for fix in fixes if fix.first_use is not None), default=end))

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npuport.analysis.module import ProjectFacts
-from npuport.analysis.project import FileFacts, imports_foreign_library, relate, scan
+from npuport.analysis.project import NO_FACTS, FileFacts, imports_foreign_library, relate, scan
 from npuport.engine.cache import FOLDER, Cache, cache_key, cached_facts, cached_findings
-from npuport.engine.checking import Checked, Checker, check_source, unreadable
+from npuport.engine.checking import SYNTAX_ERROR, Checked, Checker, check_source, unreadable
 from npuport.engine.finding import Finding
 from npuport.engine.rule import Rule
+from npuport.sources.configuration import is_configuration
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.settings import Settings
 from npuport.sources.text import SourceText, decode, read_bytes
@@ -98,11 +99,11 @@ class Program:
                     file.facts = cached_facts(file.entry)
                     return file
                 assert file.data is not None
-                file.facts = scan(file.data)
+                file.facts = _scan(path, file.data)
                 file.entry = self._cache.store(path, status, file.data, file.facts)
                 return file
             file.data = read_bytes(path)
-            file.facts = scan(file.data)
+            file.facts = _scan(path, file.data)
         except UnreadableSource as error:
             file.fault = error
         except OSError as error:
@@ -111,13 +112,15 @@ class Program:
 
     def _asks_for_importers(self, file: SourceFile) -> bool:
         """Whether it matters who imports a file: it says nothing of torch, but something that rules look for."""
-        if file.facts is None or file.facts.imports_torch:
+        if file.facts is None or file.facts.imports_torch or is_configuration(file.path):
             return False
         if file.data is None:
             return bool(file.entry and file.entry.get("asks"))
         if imports_foreign_library(file.data):
             return False
-        return bool(self.checker.rules_for(file.data)) if self.checker.gate else self.checker.is_of_interest(file.data)
+        if self.checker.gate:
+            return bool(self.checker.rules_for(file.path, file.data))
+        return self.checker.is_of_interest(file.path, file.data)
 
     def _scan_imports(self) -> None:
         for file in self.files:
@@ -150,6 +153,12 @@ class Program:
         """Codes that ``per-file-ignores`` takes away in a file."""
         return self._ignores.codes(path)
 
+    def reported(self, file: SourceFile, findings: list[Finding]) -> list[Finding]:
+        """The findings without the syntax error of a configuration file that a folder gave: many are templates."""
+        if file.named or not is_configuration(file.path):
+            return findings
+        return [finding for finding in findings if finding.code != SYNTAX_ERROR]
+
     def facts_of(self, path: Path) -> ProjectFacts:
         """What the other files tell of this one."""
         return self.project.get(path, ProjectFacts())
@@ -165,7 +174,7 @@ class Program:
                 else None
             )
             if known is not None:
-                findings += (finding.at(str(file.path)) for finding in known)
+                findings += (finding.at(str(file.path)) for finding in self.reported(file, known))
             elif file.fault is not None:
                 findings += unreadable(self.checker, str(file.path), file.fault)
             else:
@@ -174,7 +183,7 @@ class Program:
         for file, found in self._check_files(waiting):
             done += 1
             progress(done, len(self.files))
-            findings += found
+            findings += self.reported(file, found)
             if self._cache is not None and file.entry is not None:
                 asks = self._asks_for_importers(file)
                 self._cache.store_findings(file.entry, self.facts_of(file.path), found, asks_for_importers=asks)
@@ -191,7 +200,7 @@ class Program:
             except UnreadableSource as error:
                 yield file, unreadable(self.checker, str(file.path), error)
                 continue
-            rules = self.checker.rules_for(data)
+            rules = self.checker.rules_for(file.path, data)
             if rules or file.named:
                 tasks.append(
                     FileTask(file.path, data, self.facts_of(file.path), self.ignored(file.path), file.named, rules)
@@ -202,6 +211,10 @@ class Program:
         pooled = len(tasks) > 1 and _pool_pays(sum(len(task.data) for task in tasks))
         results = _check_in_pool(self.checker, tasks) if pooled else (check_bytes(self.checker, task) for task in tasks)
         yield from zip(waiting, results, strict=True)
+
+
+def _scan(path: Path, data: bytes) -> FileFacts:
+    return NO_FACTS if is_configuration(path) else scan(data)
 
 
 def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:
@@ -225,7 +238,7 @@ def check_bytes(checker: Checker, task: FileTask) -> list[Finding]:
         checked = check_source(checker, source, task.project, task.ignored, task.rules)
     except UnreadableSource as error:
         checked = Checked(unreadable(checker, str(task.path), error))
-    if checked.module is None and not task.named and not checker.is_of_interest(task.data):
+    if checked.module is None and not task.named and not checker.is_of_interest(task.path, task.data):
         return []
     return checked.findings
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from npuport.analysis.configuration import Scalar
 from npuport.engine.finding import Finding
 from npuport.engine.rendering import Edit
 from npuport.engine.rule import Rule
@@ -116,6 +117,34 @@ def _suppression(source: SourceText, directive: re.Match[str], row: int, column:
     words = tuple(word.strip() for word in (directive["codes"] or "").split(",") if word.strip())
     target = 0 if directive["kind"] == "ignore-file" else row if behind_code else -1
     return Suppression(row, start, start + len(directive.group()), target, target, words, directive.group())
+
+
+def suppressions_in_comments(source: SourceText, comments: Iterable[Scalar]) -> list[Suppression]:
+    """The suppressing comments among those of a configuration file.
+
+    One on a line of its own counts for the next line that holds something, with the lines that continue it.
+    """
+    found: list[Suppression] = []
+    for comment in comments:
+        directive = _DIRECTIVE.search(comment.text)
+        if directive:
+            row, column = source.position(comment.start)
+            behind = bool(source.line(row)[: column - 1].strip())
+            suppression = _suppression(source, directive, row, column - 1, behind)
+            found.append(suppression)
+            if suppression.target_row < 0:
+                suppression.target_row, suppression.last_row = _next_line(source, row)
+    return found
+
+
+def _next_line(source: SourceText, row: int) -> tuple[int, int]:
+    """First and last row of the line below that is neither empty nor a comment; -1 where there is none."""
+    rows = range(row + 1, len(source.line_starts) + 1)
+    first = next((r for r in rows if (line := source.line(r).strip()) and not line.startswith("#")), -1)
+    last = first
+    while 0 < last < len(source.line_starts) and source.line(last).endswith("\\"):
+        last += 1
+    return first, last
 
 
 def removal(source: SourceText, suppression: Suppression, unused: Iterable[str]) -> Edit:

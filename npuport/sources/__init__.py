@@ -2,8 +2,9 @@
 
 - ``discovery`` the files under the paths that were named
 - ``text``      bytes to text and back, with line ends, byte-order mark and places
+- ``configuration`` values with their keys and places, from YAML, TOML, JSON and shell scripts
 - ``settings``  ``pyproject.toml`` and the command line
 - ``errors``    what the user can put right, and files that cannot be read
 
-Knows nothing of Python's syntax beyond its encoding rules, and nothing of rules or findings.
+Knows nothing of Python's syntax beyond its encoding rules, and nothing of devices, rules or findings.
 """
