@@ -198,3 +198,8 @@ def test_fix_never_imports_torch(tmp_path: Path) -> None:
     assert "libcst" in modules
     assert modules.isdisjoint({"torch", "torch_npu"})
     assert (tmp_path / "agent.py").read_text() == SITE_FIXED
+
+
+def test_function_called_cuda_in_a_file_without_classes(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"moving.py": "def cuda(tensor):\n    return tensor\n"})
+    assert npuport("check", ".").status == 0
