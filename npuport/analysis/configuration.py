@@ -18,16 +18,20 @@ _OF_BUILDS = frozenset({"arch", "architecture", "image", "build", "toolkit", "dr
 # What stands in for a value that is not given: ${oc.env:NAME,x}, ${oc.select:key,x} and ${resolve_default:x,...} of
 # OmegaConf's users, ${NAME:-x} of shells and compose files.
 _DEFAULT = re.compile(
-    r"\$\{(?:(?:(?:oc\.env|oc\.select|env):\s*(?P<key>[\w.]+)\s*,|resolve_default:)\s*(?P<quote>[\"']?)(?P<value>[^\"'{},]+)"
-    r"(?P=quote)\s*[,}]|(?P<variable>\w+):?[-=](?P<fallback>[^{}]+)\})"
+    r"\$\{(?:(?:oc\.env|oc\.select|env):\s*[\w.]+\s*,\s*(?P<quote>[\"']?)(?P<value>[^\"'{},]+)(?P=quote)\s*"
+    r"|resolve_default:\s*(?P<first>[^\"'{},]+),.*"
+    r"|\w+:?[-=](?P<fallback>[^{}]+))\}"
 )
 
 
 class Configuration:
     """One configuration file.
 
-    Args:
+    Attributes:
         source: its text.
+        entries: what it sets, compares and reads.
+        comments: those that speak to npuport.
+        open_rows: rows, from 1, of lines whose command goes on below, so that no comment can stand at their ends.
 
     Raises:
         UnreadableSource: it is not valid.
@@ -38,18 +42,40 @@ class Configuration:
         reading = read_configuration(source)
         self.entries = tuple(entry for entry in reading.entries if not _picks_a_file(entry))
         self.comments = tuple(reading.comments)
+        self.open_rows = frozenset(source.position(end)[0] for end in reading.inner_line_ends)
+
+    @property
+    def is_script(self) -> bool:
+        """Whether the file holds commands, not data."""
+        return self.source.path.suffix.lower() == ".sh"
 
     def settings(self) -> Iterator[tuple[Entry, Scalar]]:
         """Each entry that sets something or is compared, with its value or the default inside its value."""
         for entry in self.entries:
             if entry.use is not Use.READ:
                 default = _DEFAULT.fullmatch(entry.value.text)
-                group = "value" if default and default["value"] else "fallback"
-                yield entry, entry.value.part(default, group) if default else entry.value
+                groups = [group for group in ("value", "first", "fallback") if default and default[group]]
+                yield entry, entry.value.part(default, groups[0]) if default and groups else entry.value
 
     def names_beside(self, entry: Entry, npu: str) -> bool:
-        """Whether the file knows the NPU's value too: in the same list, or elsewhere for the same key."""
-        return any(text.startswith(npu) for text in entry.beside) or npu in self._values.get(name_of(entry), "")
+        """Whether this is the arm for CUDA of a choice whose other arm has a value that begins with ``npu``.
+
+        Such are the items of one list, the two assignments of a variable in a script, and a key that stands in a
+        table called after the GPU and in others.
+        """
+        if any(text.startswith(npu) for text in entry.beside):
+            return True
+        is_arm = (self.is_script and entry.key) or not {"cuda", "gpu"}.isdisjoint(words_of(" ".join(entry.keys[:-1])))
+        return bool(is_arm) and npu in self._values.get(name_of(entry), "")
+
+    def asked_of(self, entry: Entry) -> str:
+        """Why a change of this value is unsafe: the file compares what the key holds; empty where it does not."""
+        name = name_of(entry)
+        return f"{name} is compared here, and the branch may be for CUDA alone" if name in self._asked else ""
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        return frozenset(name_of(entry) for entry in self.entries if entry.use is Use.ASKED)
 
     @cached_property
     def _values(self) -> dict[str, str]:
@@ -103,7 +129,8 @@ def holds_device(entry: Entry) -> bool:
 
 def holds_text(entry: Entry) -> bool:
     """Whether the key of an entry is one for a text that people read, or a name that they chose."""
-    return not TEXT_KEYWORDS.isdisjoint(words_of(name_of(entry))[-1:])
+    words = words_of(name_of(entry))[-1:] + words_of(entry.keys[-1] if entry.keys else "")[-1:]
+    return not TEXT_KEYWORDS.isdisjoint(words)
 
 
 def is_true(value: Scalar) -> bool:
@@ -113,7 +140,7 @@ def is_true(value: Scalar) -> bool:
 
 def _picks_a_file(entry: Entry) -> bool:
     """Whether an entry of Hydra's list of defaults names another file: ``defaults: [{device: cuda}]``."""
-    return entry.keys[:1] == ("defaults",) and ":" not in entry.value.text
+    return entry.keys[:2] == ("defaults", "")
 
 
 __all__ = [

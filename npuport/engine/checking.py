@@ -8,23 +8,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from npuport.analysis.configuration import Configuration, Scalar
+from npuport.analysis.configuration import Scalar
 from npuport.analysis.module import Module, ProjectFacts
+from npuport.engine.document import Document, hits_of, parse, span_of, suppressions_in
 from npuport.engine.finding import Applicability, Finding, Location, ProposedFix, Severity, TextEdit
 from npuport.engine.fix import Fix, NotFixable
 from npuport.engine.gate import Gate
 from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
-from npuport.engine.suppressions import (
-    Suppression,
-    find_suppressions,
-    means,
-    removal,
-    suppressions_in_comments,
-)
+from npuport.engine.suppressions import Suppression, means, removal
 from npuport.sources.configuration import is_configuration
-from npuport.sources.errors import UnreadableSource, UsageError
+from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
 
 SYNTAX_ERROR = "NPU000"
@@ -79,18 +74,7 @@ class Checked:
 
     findings: list[Finding]
     changes: dict[int, Rendered] = field(default_factory=dict)
-    module: Module | Configuration | None = None
-
-
-def parse(source: SourceText, target: str, project: ProjectFacts | None = None) -> Module | Configuration:
-    """The parsed file, by its ending.
-
-    Raises:
-        UnreadableSource: it is not valid.
-    """
-    if is_configuration(source.path):
-        return Configuration(source)
-    return Module(source, target, project or ProjectFacts())
+    module: Document | None = None
 
 
 def check_source(
@@ -116,7 +100,7 @@ def check_source(
     except UnreadableSource as error:
         return Checked(unreadable(checker, str(source.path), error))
     reported = checker.reported - ignored
-    hits = [(rule, hit) for rule in rules for hit in _hits(checker, rule, module)]
+    hits = [(rule, hit) for rule in rules for hit in hits_of(rule, module, checker.style)]
     # A choice has two halves: both change or neither, also when only one of the rules is selected.
     fixes = _joined_fixes([hit for _, hit in hits])
     pairs = [
@@ -124,7 +108,7 @@ def check_source(
         for (rule, hit), fix in zip(hits, fixes, strict=True)
         if rule.code in reported
     ]
-    suppressions = _suppressions_in(module)
+    suppressions = suppressions_in(module)
     pairs = [pair for pair in pairs if not _suppressed(suppressions, pair[0])]
     pairs.sort(key=lambda pair: pair[0].sort_key)
     checked = Checked([finding for finding, _ in pairs], module=module)
@@ -135,31 +119,6 @@ def check_source(
     if UNUSED_SUPPRESSION in reported:
         _report_unused(checker, checked, source, suppressions, reported)
     return checked
-
-
-def _suppressions_in(module: Module | Configuration) -> list[Suppression]:
-    if isinstance(module, Configuration):
-        return suppressions_in_comments(module.source, module.comments)
-    return find_suppressions(module.source)
-
-
-def _hits(checker: Checker, rule: Rule, module: Module | Configuration) -> list[Hit]:
-    try:
-        if isinstance(module, Module):
-            return list(rule.check(module))
-        hits = rule.check_configuration(module)
-        # A configuration file has no condition: it cannot name the NPU and still run elsewhere.
-        return [replace(hit, fix=None) if checker.style == "portable" else hit for hit in hits]
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise UsageError(f"rule {rule.code} failed on {module.source.path} ({what}); please report this") from error
-
-
-def _span(module: Module | Configuration, node: ast.AST | Scalar) -> tuple[int, int]:
-    if isinstance(node, Scalar):
-        return node.start, node.end
-    assert isinstance(module, Module)
-    return module.branches.span(node)
 
 
 def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list[Finding]:
@@ -182,8 +141,8 @@ def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list
     ]
 
 
-def _finding(module: Module | Configuration, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
-    start, end = _span(module, hit.node)
+def _finding(module: Document, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
+    start, end = span_of(module, hit.node)
     proposed = None
     if fix is not None:
         message = fix.message if fix.safe else f"{fix.message} (unsafe: {fix.unsafe_because})"
@@ -261,7 +220,7 @@ def _render_into(checker: Checker, checked: Checked, position: int, finding: Fin
     checked.changes[position] = rendered
 
 
-def with_imports(module: Module | Configuration, rendered: Iterable[Rendered]) -> list[Edit]:
+def with_imports(module: Document, rendered: Iterable[Rendered]) -> list[Edit]:
     """The edits of several fixes and of the imports that they need, each once, sorted.
 
     Raises:

@@ -95,6 +95,6 @@ def rewrite(message: str, node: ast.AST, transform: Transform, *, unsafe_because
     return Fix(message, (Rewrite(node, transform),), unsafe_because)
 
 
-def replacement(message: str, scalar: Scalar, text: str) -> Fix:
-    """A safe fix that writes another text for one scalar of a configuration file."""
-    return Fix(message, (Replacement(scalar, text),))
+def replacement(message: str, scalar: Scalar, text: str, *, unsafe_because: str = "") -> Fix:
+    """A fix that writes another text for one scalar of a configuration file."""
+    return Fix(message, (Replacement(scalar, text),), unsafe_because)

@@ -16,6 +16,7 @@ _QUESTION = re.compile(
     r"\$\{(?:contains|eq|equals?|in|starts_?with):\s*"
     r"(?:(?P<quote>[\"']?)cuda(?P=quote)\s*,.*|[^,]+,\s*(?P<other>[\"']?)cuda(?P=other)\s*)\}"
 )
+_NAMES = "{} names a CUDA device, an NPU machine has none"
 
 
 class CudaInConfiguration(ConfigurationRule):
@@ -48,9 +49,10 @@ class CudaInConfiguration(ConfigurationRule):
 
     Fix safety
     ----------
-    Safe: only the value changes; quotes, comments and layout stay. What asks for ``cuda`` is not changed, nor is a
-    file that is itself called after CUDA: it is one of several, and wants another one beside it. With
-    ``--style portable`` nothing is changed, since such a file cannot choose: resolve the value where it is read.
+    Safe: only the value changes; quotes, comments and layout stay. Unsafe for a variable that a script compares. A
+    resolver that asks for ``cuda`` is not changed, nor is a file that is itself called after CUDA: it is one of
+    several, and wants another one beside it. With ``--style portable`` nothing is changed, since such a file cannot
+    choose: resolve the value where it is read.
 
     Sources
     -------
@@ -64,12 +66,11 @@ class CudaInConfiguration(ConfigurationRule):
     configuration_triggers = ("cuda",)
 
     def check_configuration(self, configuration: Configuration) -> Iterator[Hit]:
-        is_choice = "cuda" in words_of(configuration.source.path.stem)
         for entry, value in configuration.settings():
             if not configuration.names_beside(entry, "npu"):
-                yield from self._value(entry, value, is_choice=is_choice)
+                yield from self._value(configuration, entry, value)
 
-    def _value(self, entry: Entry, value: Scalar, *, is_choice: bool) -> Iterator[Hit]:
+    def _value(self, configuration: Configuration, entry: Entry, value: Scalar) -> Iterator[Hit]:
         if _QUESTION.search(value.text):
             yield Hit(value, "asks whether a device is cuda, which an NPU never is")
             return
@@ -80,14 +81,16 @@ class CudaInConfiguration(ConfigurationRule):
         if not certain and not accelerator and (":" not in value.text or holds_text(entry)):
             return
         why = (f"{value.text}: value of the key {name_of(entry)!r}",)
+        fix = replacement(
+            "Name the NPU", value, value.text.replace("cuda", "npu"), unsafe_because=configuration.asked_of(entry)
+        )
         if entry.use is Use.ASKED:
-            yield Hit(value, f"compares a device with {value.text}, which an NPU never is", evidence=why)
-            return
-        likely = "" if certain or accelerator else " (likely a device)"
-        message = f"{value.text} names a CUDA device, an NPU machine has none{likely}"
-        if is_choice:
-            message += "; this file is CUDA's, the NPU needs one beside it"
-        # Lightning and its Fabric take no "npu" for an accelerator.
-        fixable = not is_choice and not accelerator
-        fix = replacement("Name the NPU", value, value.text.replace("cuda", "npu")) if fixable else None
-        yield Hit(value, message, fix, evidence=why)
+            yield Hit(value, f"compares a device with {value.text}, which an NPU never is", fix, evidence=why)
+        elif "cuda" in words_of(configuration.source.path.stem):
+            message = f"{_NAMES.format(value.text)}; this file is CUDA's, the NPU needs one beside it"
+            yield Hit(value, message, evidence=why)
+        elif accelerator:  # Lightning and its Fabric take no "npu" here
+            yield Hit(value, _NAMES.format(value.text), evidence=why)
+        else:
+            likely = "" if certain else " (likely a device)"
+            yield Hit(value, _NAMES.format(value.text) + likely, fix, evidence=why)

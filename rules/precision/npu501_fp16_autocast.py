@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from npuport.analysis.configuration import Configuration, Entry, Scalar, Use, is_true, name_of
 from npuport.analysis.device_strings import named_device
@@ -81,8 +81,16 @@ class Fp16Autocast(Rule):
 
     def check_configuration(self, configuration: Configuration) -> Iterator[Hit]:
         for entry, value in configuration.settings():
-            if entry.use is Use.SET and _sets_half(entry, value):
-                yield Hit(value, f"{name_of(entry)}: {value.text} computes in float16; {_ADVICE}")
+            if entry.use is not Use.SET or not _NOT_TRAINING.isdisjoint(words_of(" ".join(entry.keys))):
+                continue
+            setting = f"{'.'.join(entry.keys[-2:])}: {value.text}"
+            # A script's --dtype is mostly that of a server, which only generates.
+            if _names_half(entry, value, _PRECISION_WORDS - ({"dtype"} if configuration.is_script else set())):
+                yield Hit(value, f"{setting} computes in float16; {_ADVICE}")
+            elif is_true(value) and entry.keys[-3:] == ("params", "config", "mixed_precision"):
+                yield Hit(value, f"{setting} is autocast for CUDA in rl_games, which is off on an NPU")
+            elif is_true(value) and entry.keys[-2:] == ("agent", "mixed_precision"):
+                yield Hit(value, f"{setting} is autocast in float16 in skrl; {_ADVICE}")
 
     def check(self, module: Module) -> Iterator[Hit]:
         for reference in module.references:
@@ -167,24 +175,14 @@ def _is_off(enabled: ast.expr | None) -> bool:
     return isinstance(enabled, ast.Constant) and enabled.value is False
 
 
-def _sets_half(entry: Entry, value: Scalar) -> bool:
-    """Whether a setting makes training compute in float16."""
-    name = name_of(entry)
-    words = words_of(name)
-    if not _NOT_TRAINING.isdisjoint(words_of(" ".join(entry.keys))):
-        return False
+def _names_half(entry: Entry, value: Scalar, precision_words: Set[str]) -> bool:
+    """Whether a setting, of a key with one of these words, says float16."""
+    words = words_of(name_of(entry))
     if value.text.removeprefix("torch.") in _HALF:
-        return not _PRECISION_WORDS.isdisjoint(words)
+        return not precision_words.isdisjoint(words)
     if value.text in _HALF_IN_LIGHTNING:
         return words[-1:] == ["precision"]
-    if not is_true(value):
-        return False
-    # rl_games and skrl leave the dtype of their autocast to torch, which takes float16.
-    by_default = entry.keys[-3:] == ("params", "config", "mixed_precision") or entry.keys == (
-        "agent",
-        "mixed_precision",
-    )
-    return by_default or "fp16" in words or entry.keys[-2:] == ("fp16", "enabled")
+    return is_true(value) and ("fp16" in words or entry.keys[-2:] == ("fp16", "enabled"))
 
 
 def _decorator(leaf: str) -> Transform:

@@ -70,12 +70,12 @@ class NcclBackend(Rule):
             named = _BACKEND.fullmatch(value.text) and not _BACKEND_WORDS.isdisjoint(words_of(name_of(entry)))
             if not named or configuration.names_beside(entry, "hccl"):
                 continue
-            if entry.use is Use.ASKED:
-                yield Hit(value, f"compares a backend with {value.text}, which is never the NPU's")
-                continue
             npu = value.text.replace("nccl", "hccl").replace("NCCL", "HCCL").replace("cuda", "npu")
-            fix = replacement("Use HCCL", value, npu)
-            yield Hit(value, f"{value.text} is not available on an NPU, which communicates through hccl", fix)
+            fix = replacement("Use HCCL", value, npu, unsafe_because=configuration.asked_of(entry))
+            if entry.use is Use.ASKED:
+                yield Hit(value, f"compares a backend with {value.text}, which an NPU's never is", fix)
+            else:
+                yield Hit(value, f"{value.text} is not available on an NPU, which communicates through hccl", fix)
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.in_torch_program:

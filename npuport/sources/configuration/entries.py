@@ -45,7 +45,7 @@ class Entry:
     """One value of a configuration file.
 
     Attributes:
-        keys: the keys above the value, from the outside in; positions in lists do not count.
+        keys: the keys above the value, from the outside in; an empty one stands for a list of mappings.
         value: the value.
         key: where the last key stands; None for the items of a list.
         use: what is done with the value.
@@ -73,10 +73,12 @@ class Reading:
     Attributes:
         entries: in the order of the file.
         comments: the comments that speak to npuport, with their ``#``.
+        inner_line_ends: offsets of the line ends inside commands: the lines before them take no comment.
     """
 
     entries: list[Entry] = field(default_factory=list)
     comments: list[Scalar] = field(default_factory=list)
+    inner_line_ends: list[int] = field(default_factory=list)
 
     def comment(self, text: str, start: int, end: int) -> None:
         """Keep the comment from ``start`` to ``end`` if it speaks to npuport."""

@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"(?P<key>[-+]*[A-Za-z_][\w./-]*)\+?=(?P<value>.*)", re.DOTALL)
+# A member of an object of JSON inside a word, in either kind of quotes.
+_MEMBER = re.compile(r'\\?"(?P<key>[\w./-]+)\\?"\s*:\s*(?:\\?"(?P<text>[^"\\]*)\\?"|(?P<plain>[\w.+-]+))')
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<text>[^"'\\]*)(?P=quote)""")
 # Commands whose words are texts, names or patterns, not settings.
 _TEXT_COMMANDS = frozenset({
@@ -54,7 +56,11 @@ def read_commands(text: str, start: int, end: int, reading: Reading, above: tupl
         position = token.end()
         if token["word"] is not None:
             words.append(Scalar(*token.span(), token[0]))
+            reading.inner_line_ends += (end.start() + token.start() for end in re.finditer("\n", token[0]))
             reads += variables_read(words[-1], above)
+            reading.entries += _members(words[-1], above)
+        elif token["continued"]:
+            reading.inner_line_ends.append(token.end() - 1)
         elif token["comment"]:
             reading.comment(text, *token.span())
         elif token["mark"]:
@@ -74,6 +80,13 @@ def _behind(text: str, position: int, end: int, mark: str) -> int:
     """The place behind the here-document that ``mark`` ends."""
     found = re.compile(rf"^[ \t]*{mark}[ \t\r]*(?:\n|\Z)", re.MULTILINE).search(text, position, end)
     return found.end() if found else end
+
+
+def _members(word: Scalar, above: tuple[str, ...]) -> Iterator[Entry]:
+    """The settings in a word that is JSON: ``--runtime-env-json='{"env_vars": {...}}'``."""
+    for found in _MEMBER.finditer(word.text) if '":' in word.text else ():
+        group = "text" if found["text"] is not None else "plain"
+        yield Entry((*above, found["key"]), word.part(found, group), word.part(found, "key"))
 
 
 def _command(words: list[Scalar], above: tuple[str, ...]) -> Iterator[Entry]:

@@ -48,7 +48,9 @@ class Tree:
 
     def begin(self, keys: tuple[str, ...] | None = None, *, is_list: bool) -> None:
         """A mapping or list begins, under ``keys`` or where the reader is."""
-        self._open.append(_Container(self._keys() if keys is None else keys, is_list))
+        in_list = bool(self._open) and self._open[-1].is_list
+        here = (*self._keys(), "") if in_list and not is_list else self._keys()
+        self._open.append(_Container(here if keys is None else keys, is_list))
 
     def end(self) -> None:
         """The innermost mapping or list ends."""

@@ -9,8 +9,9 @@ from npuport.sources.configuration.entries import BrokenConfiguration, Reading, 
 from npuport.sources.configuration.tree import Tree
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t\r\n]))#[^\r\n]*\bnpuport:[^\r\n]*", re.MULTILINE)
+# A tag and an anchor stand before the scalar that they belong to.
+_PROPERTIES = re.compile(r"(?:[!&]\S*[ \t]+){1,2}")
 _QUOTES = ("'", '"')
-_BLOCKS = ("|", ">")
 
 
 def read_yaml(text: str) -> Reading:
@@ -29,9 +30,11 @@ def read_yaml(text: str) -> Reading:
     try:
         for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.ScalarEvent):
-                span = (event.start_mark.index, event.end_mark.index)
-                occupied.append(span)
-                _scalar(text, tree, event.value, event.style, *span)
+                end = event.end_mark.index
+                properties = _PROPERTIES.match(text, event.start_mark.index, end)
+                start = properties.end() if properties else event.start_mark.index
+                occupied.append((start, end))
+                _scalar(text, tree, event.value, event.style, start, end)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 tree.begin(is_list=isinstance(event, yaml.SequenceStartEvent))
             elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
@@ -49,8 +52,7 @@ def read_yaml(text: str) -> Reading:
 
 
 def _scalar(text: str, tree: Tree, value: str, style: str | None, start: int, end: int) -> None:
-    if style in _BLOCKS:
-        # The commands begin below the line with the indicator.
+    if style == "|":  # the commands begin below the line with the indicator
         first = text.find("\n", start, end) + 1
         tree.scalar(None, command=Scalar(first, end, text[first:end]) if first else None)
         return
