@@ -122,9 +122,12 @@ def name_of(entry: Entry) -> str:
 
 
 def holds_device(entry: Entry) -> bool:
-    """Whether the key of an entry is one for a device."""
+    """Whether the key of an entry is one for a device, or a member of ``devices: {learner: cuda, actor: cpu}``."""
     name = name_of(entry)
-    return is_device_name(name) and _OF_BUILDS.isdisjoint(words_of(name))
+    if not _OF_BUILDS.isdisjoint(words_of(name)):
+        return False
+    above = words_of(entry.keys[-2])[-1:] if len(entry.keys) > 1 else []
+    return is_device_name(name) or (above in (["device"], ["devices"]) and not holds_text(entry))
 
 
 def holds_text(entry: Entry) -> bool:

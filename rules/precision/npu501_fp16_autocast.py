@@ -182,7 +182,8 @@ def _names_half(entry: Entry, value: Scalar, precision_words: Set[str]) -> bool:
         return not precision_words.isdisjoint(words)
     if value.text in _HALF_IN_LIGHTNING:
         return words[-1:] == ["precision"]
-    return is_true(value) and ("fp16" in words or entry.keys[-2:] == ("fp16", "enabled"))
+    switches = "fp16" in words or {"half", "precision"} <= set(words) or entry.keys[-2:] == ("fp16", "enabled")
+    return switches and is_true(value)
 
 
 def _decorator(leaf: str) -> Transform:
