@@ -126,8 +126,9 @@ def holds_device(entry: Entry) -> bool:
     name = name_of(entry)
     if not _OF_BUILDS.isdisjoint(words_of(name)):
         return False
-    above = words_of(entry.keys[-2])[-1:] if len(entry.keys) > 1 else []
-    return is_device_name(name) or (above in (["device"], ["devices"]) and not holds_text(entry))
+    above = entry.keys[-2] if len(entry.keys) > 1 else ""
+    is_member = is_device_name(above) and words_of(above)[-1] in ("device", "devices") and not holds_text(entry)
+    return is_device_name(name) or is_member
 
 
 def holds_text(entry: Entry) -> bool:

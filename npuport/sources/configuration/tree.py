@@ -11,7 +11,9 @@ from npuport.sources.configuration.shell import read_commands
 # Keys whose texts are commands of a shell.
 _COMMANDS = frozenset({"command", "cmd", "run", "setup", "script", "entrypoint", "args", "commands"})
 # A setting inside a list: an environment variable of a container, an override of Hydra.
-_ASSIGNMENT = re.compile(r"[-+]*([\w./-]+)=(.*)")
+_ASSIGNMENT = re.compile(r"[-+]*([\w./-]+)=(\S*)")
+# Stands for a key that is spelled otherwise than it reads, or is no scalar.
+_NO_KEY = Scalar(0, 0, "")
 
 
 @dataclass
@@ -57,7 +59,11 @@ class Tree:
         container = self._open.pop()
         texts = tuple(container.texts)
         self._reading.entries += (Entry(e.keys, e.value, e.key, e.use, texts) for e in container.waiting)
-        self.skip()
+        outer = self._open[-1] if self._open else None
+        if outer is not None and not outer.is_list and outer.key is None:
+            outer.key = _NO_KEY  # it was itself the key of a value: "? {a: b}"
+        else:
+            self._next()
 
     def scalar(self, value: Scalar | None, *, command: Scalar | None = None) -> None:
         """A key or a value comes.
@@ -68,10 +74,10 @@ class Tree:
         """
         container = self._open[-1] if self._open else None
         if container is not None and not container.is_list and container.key is None:
-            container.key = value or Scalar(0, 0, "")
+            container.key = value or _NO_KEY
             return
         keys = self._keys()
-        if command is not None and keys and keys[-1].lower() in _COMMANDS:
+        if command is not None and self._is_command(keys, command.text):
             read_commands(self._text, command.start, command.end, self._reading, keys[:-1])
         elif value is not None:
             self._reading.entries += variables_read(value, keys)
@@ -80,10 +86,10 @@ class Tree:
                 self._item(container, keys, value)
             else:
                 self._reading.entries.append(Entry(keys, value, container.key if container else None))
-        self.skip()
+        self._next()
 
-    def skip(self) -> None:
-        """A value has come that is no scalar: an alias, or a container that ended."""
+    def _next(self) -> None:
+        """A value has ended: in a mapping a key comes next."""
         if self._open and not self._open[-1].is_list:
             self._open[-1].key = None
 
@@ -92,6 +98,12 @@ class Tree:
             return ()
         container = self._open[-1]
         return (*container.keys, container.key.text) if container.key is not None else container.keys
+
+    def _is_command(self, keys: tuple[str, ...], text: str) -> bool:
+        """Whether a text is one of commands; a list may hold their single words instead."""
+        if not keys or keys[-1].lower() not in _COMMANDS:
+            return False
+        return not self._open[-1].is_list or re.search(r"\s", text) is not None
 
     def _item(self, container: _Container, keys: tuple[str, ...], value: Scalar) -> None:
         """An item of a list; ``["--device", "cuda"]`` and ``["device=cuda"]`` have their key before the value."""
