@@ -15,21 +15,10 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from npuport.sources.configuration.entries import BrokenConfiguration, Entry, Reading, Scalar, Use
-from npuport.sources.configuration.json_format import read_json
-from npuport.sources.configuration.shell import read_shell
-from npuport.sources.configuration.toml_format import read_toml
-from npuport.sources.configuration.yaml_format import read_yaml
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
 
-_READERS: dict[str, Callable[[str], Reading]] = {
-    ".yaml": read_yaml,
-    ".yml": read_yaml,
-    ".toml": read_toml,
-    ".json": read_json,
-    ".sh": read_shell,
-}
-SUFFIXES = tuple(_READERS)
+SUFFIXES = (".yaml", ".yml", ".toml", ".json", ".sh")
 
 # Larger files are data; JSON, which data is mostly written in, sooner than the others.
 _MOST_BYTES = {".json": 100_000}
@@ -44,7 +33,7 @@ _OF_TOOLS = re.compile(
 
 def is_configuration(path: Path) -> bool:
     """Whether a file is read as configuration, by its ending."""
-    return path.suffix.lower() in _READERS
+    return path.suffix.lower() in SUFFIXES
 
 
 def is_read_in_folders(name: str) -> bool:
@@ -70,9 +59,28 @@ def read_configuration(source: SourceText) -> Reading:
         UnreadableSource: it is not valid.
     """
     try:
-        return _READERS[source.path.suffix.lower()](source.text)
+        return _reader(source.path.suffix.lower())(source.text)
     except BrokenConfiguration as error:
         raise UnreadableSource(error.fault, *source.position(error.offset)) from None
+
+
+def _reader(suffix: str) -> Callable[[str], Reading]:
+    # Imported here: most runs read no file of most formats.
+    if suffix == ".json":
+        from npuport.sources.configuration.json_format import read_json
+
+        return read_json
+    if suffix == ".toml":
+        from npuport.sources.configuration.toml_format import read_toml
+
+        return read_toml
+    if suffix == ".sh":
+        from npuport.sources.configuration.shell import read_shell
+
+        return read_shell
+    from npuport.sources.configuration.yaml_format import read_yaml
+
+    return read_yaml
 
 
 __all__ = [

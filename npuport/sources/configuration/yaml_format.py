@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import yaml  # type: ignore[import-untyped]
+
 from npuport.sources.configuration.entries import BrokenConfiguration, Reading, Scalar
 from npuport.sources.configuration.tree import Tree
 
@@ -20,9 +22,6 @@ def read_yaml(text: str) -> Reading:
     Raises:
         BrokenConfiguration: it is not valid, or filled by a template engine first.
     """
-    # Imported here: few runs meet a YAML file that has something to check.
-    import yaml  # type: ignore[import-untyped]
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # without libyaml the slow one has to do
     reading = Reading()
     tree = Tree(text, reading)
