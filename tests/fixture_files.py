@@ -1,7 +1,8 @@
 """Reads the fixtures of the rules: ``fixtures/rules/<code>[-aspect].py`` with ``.fixed.py`` and ``.portable.py``.
 
 A line on which the rule must find something ends in ``# <code>``; every other line must be left in peace. A
-first line ``# fix: unsafe`` makes the fixed files the result of ``--unsafe-fixes``.
+first line ``# fix: unsafe`` makes the fixed files the result of ``--unsafe-fixes``. Configuration files (``.yaml``,
+``.toml``, ``.sh``) stay as they are in portable style, and in npu style where they have no ``.fixed`` file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-_NAME = re.compile(r"([A-Z]+\d+)(-[\w-]+)?\.py")
+_NAME = re.compile(r"([A-Z]+\d+)(-[\w-]+)?\.(?:py|yaml|toml|sh)")
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,10 @@ class RuleFixture:
 
     path: Path
     code: str
+
+    @property
+    def id(self) -> str:
+        return self.path.name.removesuffix(".py")
 
     @property
     def text(self) -> str:
@@ -38,10 +43,12 @@ class RuleFixture:
 
     def fixed(self, style: str) -> Path:
         """The file with the expected text after the fix in a style."""
-        return self.path.with_suffix(".fixed.py" if style == "npu" else ".portable.py")
+        ending = self.path.suffix
+        expected = self.path.with_suffix(f".fixed{ending}" if style == "npu" else f".portable{ending}")
+        return expected if ending == ".py" or expected.exists() else self.path
 
 
 def rule_fixtures() -> list[RuleFixture]:
     """All fixtures, by name."""
-    paths = sorted((FIXTURES / "rules").glob("*.py"))
+    paths = sorted((FIXTURES / "rules").iterdir())
     return [RuleFixture(path, match.group(1)) for path in paths if (match := _NAME.fullmatch(path.name))]

@@ -198,3 +198,14 @@ def test_fix_never_imports_torch(tmp_path: Path) -> None:
     assert "libcst" in modules
     assert modules.isdisjoint({"torch", "torch_npu"})
     assert (tmp_path / "agent.py").read_text() == SITE_FIXED
+
+
+def test_function_called_cuda_in_a_file_without_classes(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"moving.py": "def cuda(tensor):\n    return tensor\n"})
+    assert npuport("check", ".").status == 0
+
+
+def test_yaml_is_parsed_only_where_something_can_be_found(tmp_path: Path) -> None:
+    write_files(tmp_path, {"conf/seed.yaml": "seed: 1\n", "lab/device.yaml": "device: cuda\n"})
+    assert "yaml" not in loaded(tmp_path, "check", "conf", "--no-cache")[1]
+    assert "yaml" in loaded(tmp_path, "check", "lab", "--no-cache")[1]

@@ -19,5 +19,6 @@
 - ``processes``       child processes: where they fork, and what they are given
 - ``device_touches``  what touches the device, and before which place
 - ``tensor_uses``     what a file does with a tensor that is made in it
+- ``configuration`` a configuration file: what its settings are called and hold
 - ``project``         what one file may need to know of the others
 """

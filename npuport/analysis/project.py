@@ -44,6 +44,10 @@ class FileFacts:
     transfer_to_npu: bool
 
 
+# What a file tells that is not Python.
+NO_FACTS = FileFacts(False, frozenset(), frozenset(), False)
+
+
 def scan(data: bytes, *, imports: bool = False) -> FileFacts:
     """The facts of one file; with ``imports`` also what it imports, which only files without torch ask for."""
     torch = b"torch" in data and bool(_TORCH_IMPORT.search(data))
@@ -75,8 +79,9 @@ def _imported_modules(data: bytes) -> frozenset[str]:
 def _classes_with_cuda(data: bytes) -> frozenset[str]:
     found: set[str] = set()
     headers = list(_CLASS.finditer(data))
-    for header, following in zip(headers, [*headers[1:], None], strict=True):
-        body = data[header.end() : following.start() if following else len(data)]
+    ends = [*(following.start() for following in headers[1:]), len(data)]
+    for header, end in zip(headers, ends, strict=False):
+        body = data[header.end() : end]
         bases = header.group(2) or b""
         if _CUDA_METHOD.search(body) and b"Module" not in bases:
             found.add(header.group(1).decode())

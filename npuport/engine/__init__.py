@@ -8,6 +8,7 @@
 - ``rewriting``    libcst transforms that several rules share; ``lazy_libcst`` imports libcst with the first
 - ``shared_names`` one module for the portable names of a package
 - ``imports``      the one planner of imports and helper lines
+- ``document``     one file as rules see it, Python or configuration
 - ``checking``     one file to its findings; ``fixing`` one file to its fixed text
 - ``suppressions`` the comments ``# npuport: ignore[...]``; ``ignores`` writes them into files
 - ``cells``        a notebook's findings by cell and row, and by rows of the joined text

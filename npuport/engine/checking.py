@@ -6,17 +6,21 @@ import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from npuport.analysis.configuration import Scalar
 from npuport.analysis.module import Module, ProjectFacts
+from npuport.engine.document import Document, hits_of, parse, span_of, suppressions_in
 from npuport.engine.finding import Applicability, Finding, Location, ProposedFix, Severity, TextEdit
 from npuport.engine.fix import Fix, NotFixable
 from npuport.engine.gate import Gate
 from npuport.engine.imports import plan
 from npuport.engine.rendering import Edit, Rendered, render
 from npuport.engine.rule import Hit, Rule
-from npuport.engine.suppressions import Suppression, find_suppressions, means, removal
-from npuport.sources.errors import UnreadableSource, UsageError
+from npuport.engine.suppressions import Suppression, means, removal
+from npuport.sources.configuration import is_configuration
+from npuport.sources.errors import UnreadableSource
 from npuport.sources.text import SourceText
 
 if TYPE_CHECKING:
@@ -50,9 +54,9 @@ class Checker:
     def _gate(self) -> Gate:
         return Gate(self.rules)
 
-    def rules_for(self, data: bytes) -> Sequence[Rule]:
+    def rules_for(self, path: Path, data: bytes) -> Sequence[Rule]:
         """The rules that can have something to say about a file of these bytes."""
-        return self._gate.rules_for(data) if self.gate else self.rules
+        return self._gated(path, data) if self.gate else self.rules
 
     @cached_property
     def uses_flow(self) -> bool:
@@ -63,9 +67,12 @@ class Checker:
         """Whether a reported one among some rules does."""
         return any(rule.uses_flow and rule.code in self.reported for rule in rules or ())
 
-    def is_of_interest(self, data: bytes) -> bool:
+    def is_of_interest(self, path: Path, data: bytes) -> bool:
         """Whether a broken file of these bytes is worth a finding: some rule would have looked into it."""
-        return bool(self._gate.rules_for(data))
+        return bool(self._gated(path, data))
+
+    def _gated(self, path: Path, data: bytes) -> Sequence[Rule]:
+        return self._gate.rules_for_configuration(data) if is_configuration(path) else self._gate.rules_for(data)
 
 
 @dataclass
@@ -80,7 +87,7 @@ class Checked:
 
     findings: list[Finding]
     changes: dict[int, Rendered] = field(default_factory=dict)
-    module: Module | None = None
+    module: Document | None = None
 
 
 def check_source(
@@ -102,16 +109,16 @@ def check_source(
         whole: the program that the file is part of; without it, it is one by itself.
     """
     if rules is None:
-        rules = checker.rules_for(source.text.encode("utf-8", "surrogatepass"))
+        rules = checker.rules_for(source.path, source.text.encode("utf-8", "surrogatepass"))
     try:
-        module = whole.module(source, project) if whole is not None else Module(source, checker.target, project)
+        module = whole.module(source, project) if whole is not None else parse(source, checker.target, project)
     except UnreadableSource as error:
         return Checked(unreadable(checker, str(source.path), error))
     return check_module(checker, module, rules, ignored)
 
 
 def check_module(
-    checker: Checker, module: Module, rules: Sequence[Rule], ignored: frozenset[str] = frozenset()
+    checker: Checker, module: Document, rules: Sequence[Rule], ignored: frozenset[str] = frozenset()
 ) -> Checked:
     """Check one parsed file.
 
@@ -125,7 +132,7 @@ def check_module(
     reported = checker.reported - ignored
     # A flow rule that is not reported need not run: its fixes have no halves in other rules.
     running = [rule for rule in rules if not rule.uses_flow or rule.code in reported]
-    hits = [(rule, hit) for rule in running for hit in _hits(rule, module)]
+    hits = [(rule, hit) for rule in running for hit in hits_of(rule, module, checker.style)]
     # A choice has two halves: both change or neither, also when only one of the rules is selected.
     fixes = _joined_fixes([hit for _, hit in hits])
     pairs = [
@@ -133,7 +140,7 @@ def check_module(
         for (rule, hit), fix in zip(hits, fixes, strict=True)
         if rule.code in reported
     ]
-    suppressions = find_suppressions(source)
+    suppressions = suppressions_in(module)
     pairs = [pair for pair in pairs if not _suppressed(suppressions, pair[0])]
     pairs.sort(key=lambda pair: pair[0].sort_key)
     checked = Checked([finding for finding, _ in pairs], module=module)
@@ -144,14 +151,6 @@ def check_module(
     if UNUSED_SUPPRESSION in reported:
         _report_unused(checker, checked, source, suppressions, reported)
     return checked
-
-
-def _hits(rule: Rule, module: Module) -> list[Hit]:
-    try:
-        return list(rule.check(module))
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}"
-        raise UsageError(f"rule {rule.code} failed on {module.source.path} ({what}); please report this") from error
 
 
 def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list[Finding]:
@@ -174,8 +173,8 @@ def unreadable(checker: Checker, filename: str, error: UnreadableSource) -> list
     ]
 
 
-def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
-    start, end = module.branches.span(hit.node)
+def _finding(module: Document, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
+    start, end = span_of(module, hit.node)
     proposed = None
     if fix is not None:
         message = fix.message if fix.safe else f"{fix.message} (unsafe: {fix.unsafe_because})"
@@ -197,7 +196,7 @@ def _finding(module: Module, rule: Rule, hit: Hit, fix: Fix | None) -> Finding:
 
 def _joined_fixes(hits: Sequence[Hit]) -> list[Fix | None]:
     """The fix of each hit, joined with those of the hits that must change in the same edit."""
-    by_node: dict[ast.AST, list[int]] = {}
+    by_node: dict[ast.AST | Scalar, list[int]] = {}
     for position, hit in enumerate(hits):
         by_node.setdefault(hit.node, []).append(position)
     group_of = list(range(len(hits)))
@@ -254,7 +253,7 @@ def _render_into(checker: Checker, checked: Checked, position: int, finding: Fin
     checked.changes[position] = rendered
 
 
-def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
+def with_imports(module: Document, rendered: Iterable[Rendered]) -> list[Edit]:
     """The edits of several fixes and of the imports that they need, each once, sorted.
 
     Raises:
@@ -264,6 +263,7 @@ def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
     edits = {edit for fix in fixes for edit in fix.edits}
     needs = list(dict.fromkeys(need for fix in fixes for need in fix.needs))
     if needs:
+        assert isinstance(module, Module)
         end = len(module.source.text)
         edits.update(
             plan(module, needs, min((fix.first_use for fix in fixes if fix.first_use is not None), default=end))

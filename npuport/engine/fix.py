@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from npuport.analysis.configuration import Scalar
+
 if TYPE_CHECKING:
     import libcst as cst
 
@@ -52,17 +54,30 @@ class Insertion:
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """Write another text in the place of a key or value of a configuration file, inside its quotes.
+
+    Attributes:
+        scalar: what is replaced.
+        text: the new text. It needs no writer: a configuration file cannot choose, so it is only changed in npu style.
+    """
+
+    scalar: Scalar
+    text: str
+
+
+@dataclass(frozen=True)
 class Fix:
     """A change that a rule proposes. All of its parts are made, or none.
 
     Attributes:
         message: what it does, in the imperative.
-        changes: the rewrites and insertions.
+        changes: the rewrites and insertions; in a configuration file the replacements.
         unsafe_because: why it needs ``--unsafe-fixes``; empty for a safe fix.
     """
 
     message: str
-    changes: tuple[Rewrite | Insertion, ...]
+    changes: tuple[Rewrite | Insertion | Replacement, ...]
     unsafe_because: str = ""
 
     @property
@@ -78,3 +93,8 @@ class Fix:
 def rewrite(message: str, node: ast.AST, transform: Transform, *, unsafe_because: str = "") -> Fix:
     """A fix that replaces one node."""
     return Fix(message, (Rewrite(node, transform),), unsafe_because)
+
+
+def replacement(message: str, scalar: Scalar, text: str, *, unsafe_because: str = "") -> Fix:
+    """A fix that writes another text for one scalar of a configuration file."""
+    return Fix(message, (Replacement(scalar, text),), unsafe_because)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from npuport.analysis.module import Module, ProjectFacts
+from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import UNUSED_SUPPRESSION, Checked, Checker, check_source, with_imports
+from npuport.engine.document import Document, parse
 from npuport.engine.finding import Applicability, Finding
 from npuport.engine.fix import NotFixable
 from npuport.engine.rendering import Edit, Rendered, apply
@@ -84,7 +85,7 @@ def _fault(source: SourceText, text: str, seen: set[str], target: str) -> str:
         return "its fixes undo each other"
     try:
         source.encode(text)
-        Module(replace(source, text=text), target)
+        parse(replace(source, text=text), target)
     except UnicodeEncodeError:
         return f"a fix needs a character that {source.encoding} lacks"
     except UnreadableSource as error:
@@ -92,7 +93,7 @@ def _fault(source: SourceText, text: str, seen: set[str], target: str) -> str:
     return ""
 
 
-def _compatible(checked: Checked, module: Module, unsafe: bool) -> tuple[list[Finding], list[Edit]]:
+def _compatible(checked: Checked, module: Document, unsafe: bool) -> tuple[list[Finding], list[Edit]]:
     """The findings whose fixes fit together in one pass, and all edits of these.
 
     Earlier places win; what overlaps waits for the next pass. Suppressions are removed last, when it is

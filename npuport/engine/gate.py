@@ -25,10 +25,15 @@ class Gate:
         self._in_torch = _with_parts(rules)
         self._patterns = {rule.code: [re.compile(p.encode()) for p in rule.triggers.patterns] for rule in rules}
         self._wanted = {rule.code: frozenset(text.encode() for text in rule.triggers.texts) for rule in rules}
+        self._in_configuration = [(rule, [t.encode() for t in rule.configuration_triggers]) for rule in rules]
         self._in_comments = {text.encode() for rule in rules if rule.triggers.comments for text in rule.triggers.texts}
 
+    def rules_for_configuration(self, data: bytes) -> list[Rule]:
+        """The rules whose triggers for configuration files are in ``data``."""
+        return [rule for rule, texts in self._in_configuration if any(text in data for text in texts)]
+
     def rules_for(self, data: bytes) -> list[Rule]:
-        """The rules whose triggers are in ``data``."""
+        """The rules whose triggers are in the Python file ``data``."""
         torch = b"torch" in data
         other_line_ends = b"\r" in data
         present: set[bytes] = set()

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+from npuport.analysis.configuration import Configuration
 from npuport.engine.cells import in_text
 from npuport.engine.checking import SYNTAX_ERROR, UNUSED_SUPPRESSION
+from npuport.engine.document import suppressions_in
 from npuport.engine.files import ChangedMeanwhile, write_atomically
 from npuport.engine.finding import Finding
-from npuport.engine.suppressions import with_ignores
+from npuport.engine.suppressions import find_suppressions, statement_rows, with_ignores
+from npuport.sources.configuration import is_configuration
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.reading import read_source
-from npuport.sources.text import read_bytes
+from npuport.sources.text import SourceText, read_bytes
 
 
 def suppress_findings(findings: list[Finding], reason: str) -> tuple[int, list[str]]:
@@ -31,9 +34,22 @@ def suppress_findings(findings: list[Finding], reason: str) -> tuple[int, list[s
         try:
             data = read_bytes(path)
             source = read_source(path, data)
-            text = with_ignores(source, in_text(source, found), reason)
+            text = _with_ignores(source, in_text(source, found), reason)
             write_atomically(path, source.encode(text), data)
             written += len(found)
         except (UnreadableSource, ChangedMeanwhile, OSError, UnicodeEncodeError) as error:
             faults.append(f"{filename}: {getattr(error, 'strerror', None) or error}")
     return written, faults
+
+
+def _with_ignores(source: SourceText, findings: list[Finding], reason: str) -> str:
+    if not is_configuration(source.path):
+        return with_ignores(source, findings, reason, find_suppressions(source), *statement_rows(source))
+    if source.path.suffix.lower() == ".json":
+        raise UnreadableSource("JSON has no comments; name the file under per-file-ignores")
+    configuration = Configuration(source)
+    first_rows: dict[int, int] = {}
+    for row in sorted(configuration.open_rows):
+        first_rows[row + 1] = first_rows.get(row, row)
+    suppressions = suppressions_in(configuration)
+    return with_ignores(source, findings, reason, suppressions, first_rows, configuration.open_rows)

@@ -81,15 +81,17 @@ def port(program: Program, *, unsafe: bool, write: bool, progress: Callable[[int
 def _fix(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool) -> tuple[SourceText, Fixed] | None:
     """The fixed text of one file; None where there is nothing to look at."""
     try:
-        if file.data is not None and not file.named and not program.checker.rules_for(file.code):
+        if file.data is not None and not file.named and not program.checker.rules_for(file.path, file.code):
             return None
         source = program.source(file)
     except UnreadableSource as error:
-        outcome.remaining += unreadable(program.checker, str(file.path), error)
+        outcome.remaining += program.reported(file, unreadable(program.checker, str(file.path), error))
         return None
     facts, ignored = program.facts_of(file.path), program.ignored(file.path)
     whole = program.flow.program_of(key_of(file.path)) if program.checker.uses_flow else None
-    return source, fix_source(program.checker, source, facts, unsafe=unsafe, ignored=ignored, whole=whole)
+    fixed = fix_source(program.checker, source, facts, unsafe=unsafe, ignored=ignored, whole=whole)
+    fixed.remaining = program.reported(file, fixed.remaining)
+    return source, fixed
 
 
 def _with_shared_names(

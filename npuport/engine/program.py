@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npuport.analysis.module import Module, ProjectFacts, key_of
-from npuport.analysis.project import FileFacts, imports_foreign_library, relate, scan
+from npuport.analysis.project import NO_FACTS, FileFacts, imports_foreign_library, relate, scan
 from npuport.engine.cache import (
     FOLDER,
     Cache,
@@ -19,9 +19,10 @@ from npuport.engine.cache import (
     cached_findings,
 )
 from npuport.engine.cells import in_cells
-from npuport.engine.checking import Checked, Checker, check_module, check_source, unreadable
+from npuport.engine.checking import SYNTAX_ERROR, Checked, Checker, check_module, check_source, unreadable
 from npuport.engine.finding import Finding
 from npuport.engine.rule import Rule
+from npuport.sources.configuration import is_configuration
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.reading import code_in, read_source
 from npuport.sources.settings import Settings
@@ -117,11 +118,11 @@ class Program:
                     file.facts = cached_facts(file.entry)
                     return file
                 assert file.data is not None
-                file.facts = scan(file.code)
+                file.facts = _scan(path, file.code)
                 file.entry = self._cache.store(path, status, file.data, file.facts)
                 return file
             file.data = read_bytes(path)
-            file.facts = scan(file.code)
+            file.facts = _scan(path, file.code)
         except UnreadableSource as error:
             file.fault = error
         except OSError as error:
@@ -130,13 +131,15 @@ class Program:
 
     def _asks_for_importers(self, file: SourceFile) -> bool:
         """Whether it matters who imports a file: it says nothing of torch, but something that rules look for."""
-        if file.facts is None or file.facts.imports_torch:
+        if file.facts is None or file.facts.imports_torch or is_configuration(file.path):
             return False
         if file.data is None:
             return bool(file.entry and file.entry.get("asks"))
         if imports_foreign_library(file.code):
             return False
-        return bool(self.checker.rules_for(file.code)) if self.checker.gate else self.checker.is_of_interest(file.code)
+        if self.checker.gate:
+            return bool(self.checker.rules_for(file.path, file.code))
+        return self.checker.is_of_interest(file.path, file.code)
 
     def _scan_imports(self) -> None:
         for file in self.files:
@@ -169,6 +172,12 @@ class Program:
         """Codes that ``per-file-ignores`` takes away in a file."""
         return self._ignores.codes(path)
 
+    def reported(self, file: SourceFile, findings: list[Finding]) -> list[Finding]:
+        """The findings without the syntax error of a configuration file that a folder gave: many are templates."""
+        if file.named or not is_configuration(file.path):
+            return findings
+        return [finding for finding in findings if finding.code != SYNTAX_ERROR]
+
     def facts_of(self, path: Path) -> ProjectFacts:
         """What the other files tell of this one."""
         return self.project.get(path, ProjectFacts())
@@ -180,7 +189,7 @@ class Program:
         for file in self.files:
             known = self._known_findings(file)
             if known is not None:
-                findings += (finding.at(str(file.path)) for finding in known)
+                findings += (finding.at(str(file.path)) for finding in self.reported(file, known))
             elif file.fault is not None:
                 findings += unreadable(self.checker, str(file.path), file.fault)
             else:
@@ -189,7 +198,7 @@ class Program:
         for file, found in self._check_files(waiting):
             done += 1
             progress(done, len(self.files))
-            findings += found
+            findings += self.reported(file, found)
             if self._cache is not None and file.entry is not None:
                 asks = self._asks_for_importers(file)
                 self._cache.store_findings(file.entry, self.facts_of(file.path), found, asks_for_importers=asks)
@@ -214,7 +223,7 @@ class Program:
             except UnreadableSource as error:
                 yield file, unreadable(self.checker, str(file.path), error)
                 continue
-            rules = self.checker.rules_for(file.code)
+            rules = self.checker.rules_for(file.path, file.code)
             if rules or file.named:
                 facts, ignored = self.facts_of(file.path), self.ignored(file.path)
                 tasks.append((file, FileTask(file.path, data, facts, ignored, file.named, rules)))
@@ -252,7 +261,9 @@ class Program:
         """The programs among the files, for rules that ask what flows through them."""
         from npuport.engine.run_flow import RunFlow
 
-        self._by_key = {key_of(file.path): file for file in self.files if file.fault is None}
+        self._by_key = {
+            key_of(file.path): file for file in self.files if file.fault is None and not is_configuration(file.path)
+        }
         store = None
         if self._cache is not None:
             store = self._cache.flows
@@ -271,6 +282,10 @@ class Program:
             except UnreadableSource:
                 self._modules[key] = None
         return self._modules[key]
+
+
+def _scan(path: Path, data: bytes) -> FileFacts:
+    return NO_FACTS if is_configuration(path) else scan(data)
 
 
 def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:
@@ -308,7 +323,11 @@ def check_bytes(
         checked.findings = in_cells(source, checked.findings)
     except UnreadableSource as error:
         checked = Checked(unreadable(checker, str(task.path), error))
-    if checked.module is None and not task.named and not checker.is_of_interest(code_in(task.path, task.data)):
+    if (
+        checked.module is None
+        and not task.named
+        and not checker.is_of_interest(task.path, code_in(task.path, task.data))
+    ):
         return []
     return checked.findings
 

@@ -11,9 +11,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from npuport.analysis.configuration import Configuration
 from npuport.analysis.module import Module
 from npuport.analysis.walk import block_of
-from npuport.engine.fix import Fix, Insertion, NotFixable, Rewrite
+from npuport.engine.fix import Fix, Insertion, NotFixable, Replacement, Rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.writer import Need, Writer
 from npuport.sources.text import common_ends
@@ -53,13 +54,17 @@ class Rendered:
     first_use: int | None = None
 
 
-def render(module: Module, fix: Fix, style: str) -> Rendered | None:
+def render(module: Module | Configuration, fix: Fix, style: str) -> Rendered | None:
     """The edits of ``fix`` in ``style``; None where the style has no sound replacement."""
+    if isinstance(module, Configuration):
+        replacements = (change for change in fix.changes if isinstance(change, Replacement))
+        return Rendered(tuple(map(_replaced, replacements)), (), loses_comment=False)
     edits: list[Edit] = []
     needs: list[Need] = []
     loses = False
     first_use: int | None = None
     for change in fix.changes:
+        assert not isinstance(change, Replacement)
         writer = Writer(module, style, change.node if isinstance(change, Rewrite) else change.statement)
         try:
             edit, lost = (
@@ -94,6 +99,10 @@ def _render_rewrite(module: Module, change: Rewrite, writer: Writer) -> tuple[Ed
             return _removal(module, change.node, before), "#" in before
     lost = Counter(_COMMENT.findall(before)) - Counter(_COMMENT.findall(after)) if "#" in before else Counter()
     return _trimmed(start, before, after), bool(lost)
+
+
+def _replaced(change: Replacement) -> Edit:
+    return Edit(change.scalar.start, change.scalar.end, change.text)
 
 
 def _in_format_string(module: Module, node: ast.AST, before: str, after: str) -> str:

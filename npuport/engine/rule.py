@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from npuport.analysis.configuration import Configuration, Scalar
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix
@@ -45,7 +46,7 @@ class Hit:
     """What a rule's ``check`` yields: a finding before it has a file name and edits.
 
     Attributes:
-        node: where it is.
+        node: where it is; in a configuration file the key or value.
         message: what is wrong, with the reason; one line.
         fix: what would mend it.
         severity: overrides the rule's own.
@@ -54,7 +55,7 @@ class Hit:
         together: nodes of other hits that must change in the same edit (the halves of a choice).
     """
 
-    node: ast.AST
+    node: ast.AST | Scalar
     message: str
     fix: Fix | None = None
     severity: Severity | None = None
@@ -64,7 +65,7 @@ class Hit:
 
 
 class Rule:
-    """Base class of all rules. Subclasses set the data and write ``check``.
+    """Base class of all rules. Subclasses set the data and write ``check``; some look into configuration files too.
 
     Attributes:
         code: e.g. ``NPU301``; stable once released.
@@ -72,6 +73,7 @@ class Rule:
         topic: one word, see ``npuport rules``.
         severity: what a finding weighs.
         triggers: derived from nothing, asked by the bytes gate.
+        configuration_triggers: texts without one of which ``check_configuration`` has nothing to say of a file.
         since: first torch_npu release line for which the rule holds.
         until: torch_npu release line from which it does not hold any more.
         uses_flow: it asks ``module.flow``, for which the whole program must be evaluated.
@@ -82,6 +84,7 @@ class Rule:
     topic: ClassVar[str]
     severity: ClassVar[Severity] = Severity.ERROR
     triggers: ClassVar[Triggers]
+    configuration_triggers: ClassVar[tuple[str, ...]] = ()
     since: ClassVar[str | None] = None
     until: ClassVar[str | None] = None
     uses_flow: ClassVar[bool] = False
@@ -89,6 +92,10 @@ class Rule:
     def check(self, module: Module) -> Iterable[Hit]:
         """Yield what is wrong in ``module``."""
         raise NotImplementedError
+
+    def check_configuration(self, configuration: Configuration) -> Iterable[Hit]:
+        """Yield what is wrong in a file of YAML, TOML, JSON or shell commands; nothing for most rules."""
+        return ()
 
     @classmethod
     def page(cls) -> str:
@@ -119,4 +126,14 @@ class SourceRule(Rule):
 
     def check(self, module: Module) -> Iterable[Hit]:
         """Nothing: the engine reports where it reads files and suppressions."""
+        return ()
+
+
+class ConfigurationRule(Rule):
+    """A rule about configuration files alone."""
+
+    triggers = Triggers()
+
+    def check(self, module: Module) -> Iterable[Hit]:
+        """Nothing: Python files are not looked into."""
         return ()

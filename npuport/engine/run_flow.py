@@ -94,9 +94,9 @@ class RunFlow:
 
     def still_holds(self, key: str) -> bool:
         """Whether what was found in an unchanged file is not touched by changes of other files."""
-        entry = self._entries[key]
+        entry = self._entries.get(key)
         if entry is None or key not in self._components:
-            return entry is not None
+            return True  # no Python: nothing flows through it
         if not entry.get("asks_flow", True):
             return True
         digest = self._components.digest(key)
@@ -110,7 +110,7 @@ class RunFlow:
 
     def remember(self, key: str, *, asks_flow: bool) -> None:
         """Note in a file's entry on what its findings depend."""
-        entry = self._entries[key]
+        entry = self._entries.get(key)
         if entry is None or key not in self._components:
             return
         entry["asks_flow"] = asks_flow

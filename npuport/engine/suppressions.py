@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from npuport.analysis.configuration import Scalar
 from npuport.engine.finding import Finding
-from npuport.engine.rendering import Edit
+from npuport.engine.rendering import Edit, apply
 from npuport.engine.rule import Rule
 from npuport.sources.text import SourceText
 
@@ -118,6 +119,34 @@ def _suppression(source: SourceText, directive: re.Match[str], row: int, column:
     return Suppression(row, start, start + len(directive.group()), target, target, words, directive.group())
 
 
+def suppressions_in_comments(source: SourceText, comments: Iterable[Scalar], open_rows: Set[int]) -> list[Suppression]:
+    """The suppressing comments among those of a configuration file.
+
+    One on a line of its own counts for the next line that holds something, with the lines that continue it.
+    """
+    found: list[Suppression] = []
+    for comment in comments:
+        directive = _DIRECTIVE.search(comment.text)
+        if directive:
+            row, column = source.position(comment.start)
+            behind = bool(source.line(row)[: column - 1].strip())
+            suppression = _suppression(source, directive, row, column - 1, behind)
+            found.append(suppression)
+            if suppression.target_row < 0:
+                suppression.target_row, suppression.last_row = _next_line(source, row, open_rows)
+    return found
+
+
+def _next_line(source: SourceText, row: int, open_rows: Set[int]) -> tuple[int, int]:
+    """First and last row of the line below that is neither empty nor a comment; -1 where there is none."""
+    rows = range(row + 1, len(source.line_starts) + 1)
+    first = next((r for r in rows if (line := source.line(r).strip()) and not line.startswith("#")), -1)
+    last = first
+    while last in open_rows:
+        last += 1
+    return first, last
+
+
 def removal(source: SourceText, suppression: Suppression, unused: Iterable[str]) -> Edit:
     """The edit that takes the unused words, or the whole comment, away."""
     gone = set(unused)
@@ -137,19 +166,29 @@ def removal(source: SourceText, suppression: Suppression, unused: Iterable[str])
     return Edit(line_start, next_line, "")
 
 
-def with_ignores(source: SourceText, findings: Iterable[Finding], reason: str) -> str:
+def with_ignores(
+    source: SourceText,
+    findings: Iterable[Finding],
+    reason: str,
+    suppressions: Iterable[Suppression],
+    first_rows: Mapping[int, int],
+    open_rows: Set[int],
+) -> str:
     """The text with a suppressing comment for each finding, at its line's end where that is possible.
 
-    A line that ends in a backslash or inside a string gets the comment on a line of its own above the
-    statement; codes are joined with those of a comment that is there already.
+    Args:
+        source: the file.
+        findings: what is to be suppressed.
+        reason: written behind the codes.
+        suppressions: the comments that are there already; they get the codes of their line.
+        first_rows: the first row of the statement or command that a row belongs to; absent for its own.
+        open_rows: rows at whose end no comment can stand, for a backslash or a string: it goes on a line of its own
+            above the statement.
     """
-    from npuport.engine.rendering import apply
-
     codes_by_row: dict[int, set[str]] = {}
     for finding in findings:
         codes_by_row.setdefault(finding.location.row, set()).add(finding.code)
-    present = {s.target_row: s for s in find_suppressions(source) if s.target_row}
-    statement_row, open_rows = _statement_rows(source)
+    present = {suppression.target_row: suppression for suppression in suppressions if suppression.target_row}
     edits: list[Edit] = []
     for row, codes in codes_by_row.items():
         existing = present.get(row)
@@ -160,7 +199,7 @@ def with_ignores(source: SourceText, findings: Iterable[Finding], reason: str) -
         comment = f"# npuport: ignore[{', '.join(sorted(codes))}]" + (f" {reason}" if reason else "")
         line = source.line(row)
         if row in open_rows:
-            first = source.line_starts[statement_row.get(row, row) - 1]
+            first = source.line_starts[first_rows.get(row, row) - 1]
             indentation = re.match(r"[ \t]*", source.text[first:])
             edits.append(Edit(first, first, (indentation.group() if indentation else "") + comment + source.line_end))
         else:
@@ -169,7 +208,7 @@ def with_ignores(source: SourceText, findings: Iterable[Finding], reason: str) -
     return apply(source.text, edits)
 
 
-def _statement_rows(source: SourceText) -> tuple[dict[int, int], set[int]]:
+def statement_rows(source: SourceText) -> tuple[dict[int, int], set[int]]:
     """First row of the logical line of each row, and the rows at whose end no comment can stand."""
     first_row: dict[int, int] = {}
     open_rows: set[int] = {row for row in range(1, len(source.line_starts) + 1) if source.line(row).endswith("\\")}

@@ -5,8 +5,9 @@
 - ``notebooks`` the code cells of a notebook as one text, and back; ``ipython`` knows what is no Python in them,
   ``json_text`` changes strings in a JSON document
 - ``reading``   a file's bytes as text, whatever kind of file it is
+- ``configuration`` values with their keys and places, from YAML, TOML, JSON and shell scripts
 - ``settings``  ``pyproject.toml`` and the command line
 - ``errors``    what the user can put right, and files that cannot be read
 
-Knows nothing of Python's syntax beyond its encoding rules, and nothing of rules or findings.
+Knows nothing of Python's syntax beyond its encoding rules, and nothing of devices, rules or findings.
 """

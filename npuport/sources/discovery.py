@@ -1,4 +1,4 @@
-"""From the paths that a user names to the Python files and notebooks that are read."""
+"""From the paths that a user names to the files that are read: Python, notebooks and configuration."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from npuport.sources.configuration import SUFFIXES as CONFIGURATION_SUFFIXES
+from npuport.sources.configuration import is_read_in_folders, is_small
 from npuport.sources.errors import UsageError
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 SUFFIXES = (".py", ".pyw", ".ipynb")
-_OTHER_ENDING = re.compile(r"\*\*?\.(?!py|ipynb)[\w-]+")
+_OTHER_ENDING = re.compile(r"\*\*?\.(?!py|ipynb|ya?ml|toml|json|sh)[\w-]+")
 
 
 def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, force_exclude: bool = False) -> list[Path]:
     """The files to read, each once, sorted, named as the user named their folder.
 
     A file that is named itself is always read, whatever its ending, unless ``force_exclude`` is on (for
-    pre-commit, which names every file). A folder gives its Python files and notebooks: those that git tracks or would
-    track when it lies in a git tree, else all that its ``.gitignore`` does not leave out.
+    pre-commit, which names every file). A folder gives its Python files, its notebooks and the configuration files
+    that people write: those that git tracks or would track when it lies in a git tree, else all that its
+    ``.gitignore`` does not leave out.
 
     Args:
         paths: files and folders.
@@ -41,7 +44,7 @@ def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, for
             for name in _files_below(path, excluded):
                 file = path / name
                 real = os.path.realpath(file) if os.path.islink(file) else os.path.join(real_folder, name)
-                if os.path.isfile(real):
+                if os.path.isfile(real) and (not name.endswith(CONFIGURATION_SUFFIXES) or is_small(file)):
                     found.setdefault(real, file)
         elif path.exists() or path.is_symlink():
             excluded = _Exclusion(exclude, root, path.parent, above_counts=True)
@@ -102,11 +105,15 @@ class _Exclusion:
 
 
 def _files_below(folder: Path, excluded: _Exclusion) -> Iterator[str]:
-    """Names of the Python files and notebooks below a folder, relative to it and with ``/``."""
+    """Names of the files below a folder that are read, relative to it and with ``/``."""
     names = _git_listing(folder)
     if names is None:
         names = _walk(folder, excluded)
-    return (name for name in names if name.endswith(SUFFIXES) and not excluded.matches(name))
+    return (name for name in names if _is_read(name) and not excluded.matches(name))
+
+
+def _is_read(name: str) -> bool:
+    return name.endswith(SUFFIXES) or is_read_in_folders(name)
 
 
 def _walk(folder: Path, excluded: _Exclusion) -> Iterator[str]:
@@ -116,7 +123,7 @@ def _walk(folder: Path, excluded: _Exclusion) -> Iterator[str]:
         here = os.path.relpath(place, folder).replace(os.sep, "/")
         above = "" if here == "." else f"{here}/"
         folders[:] = [f for f in folders if not excluded.matches(above + f) and not ignored.match(f"{above}{f}/")]
-        yield from (above + n for n in names if n.endswith(SUFFIXES) and not ignored.match(above + n))
+        yield from (above + n for n in names if _is_read(above + n) and not ignored.match(above + n))
 
 
 def _git_listing(folder: Path) -> Iterable[str] | None:

@@ -1,4 +1,4 @@
-"""A Python file as bytes and as text, with nothing lost between the two."""
+"""A file as bytes and as text, with nothing lost between the two."""
 
 from __future__ import annotations
 

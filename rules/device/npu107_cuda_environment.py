@@ -4,9 +4,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+from npuport.analysis.configuration import Configuration, Scalar, variable_of
 from npuport.analysis.environment import Use, set_in_command, treated_beside, use_of
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
+from npuport.engine.fix import replacement
 from npuport.engine.rewriting.environment import keyword_fix, variable_fix
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.facts.api import Twin, environment_twins
@@ -31,7 +33,8 @@ class CudaEnvironment(Rule):
     What it does
     ------------
     Reports variables such as ``CUDA_VISIBLE_DEVICES``, ``CUDA_LAUNCH_BLOCKING``, ``PYTORCH_CUDA_ALLOC_CONF`` and
-    ``NCCL_*`` in ``os.environ``, ``setdefault``, ``putenv``, environments of subprocesses and shell commands.
+    ``NCCL_*`` in ``os.environ``, ``setdefault``, ``putenv``, environments of subprocesses and shell commands; in
+    shell scripts and configuration files where they are set, and the NPU's twins also where they are read.
 
     Why on an NPU
     -------------
@@ -54,7 +57,8 @@ class CudaEnvironment(Rule):
     Fix safety
     ----------
     Safe where the value has the form that the NPU's variable takes; other values (``""``, ``"-1"``, UUIDs,
-    spaces, descending order, unknown allocator options) are reported. With ``--style portable`` both are set.
+    spaces, descending order, unknown allocator options) are reported. With ``--style portable`` both are set;
+    configuration files and shell scripts are not changed.
 
     Sources
     -------
@@ -67,6 +71,31 @@ class CudaEnvironment(Rule):
     topic = "env"
     severity = Severity.ERROR
     triggers = Triggers(("CUDA_", "NCCL_", "CUBLAS_", "NVIDIA_"), torch=False)
+    configuration_triggers = ("CUDA_", "NCCL_", "CUBLAS_", "NVIDIA_")
+
+    def check_configuration(self, configuration: Configuration) -> Iterator[Hit]:
+        text = configuration.source.text
+        for twin in environment_twins().values():
+            if twin.cuda in text and not (twin.npu and twin.npu in text):
+                yield from self._configured(configuration, twin)
+
+    def _configured(self, configuration: Configuration, twin: Twin) -> Iterator[Hit]:
+        """The uses of one variable in a configuration file: all are renamed, or none."""
+        variables = map(variable_of, configuration.entries)
+        uses = [found for found in variables if found is not None and found.name.text == twin.cuda]
+        fault = next(filter(None, (_form_fault(twin.cuda, found.value) for found in uses if not found.is_read)), "")
+        for found in uses:
+            if found.is_read and (twin.npu is None or twin.cuda in _TOOLKIT):
+                continue
+            if twin.npu is None:
+                yield self._without_twin(found.name, twin)
+            elif twin.cuda in _TOOLKIT:
+                yield Hit(found.name, f"{twin.cuda} is where CUDA's toolkit lies; CANN's lies under {twin.npu}")
+            elif fault:
+                yield Hit(found.name, f"{_ignored(twin)}; {fault}")
+            else:
+                fix = replacement(f"{'Read' if found.is_read else 'Set'} {twin.npu}", found.name, twin.npu)
+                yield Hit(found.name, _ignored(twin), fix)
 
     def check(self, module: Module) -> Iterator[Hit]:
         if "torch" not in module.libraries and not module.libraries.isdisjoint(_OTHER_FRAMEWORKS):
@@ -107,7 +136,7 @@ class CudaEnvironment(Rule):
         else:
             yield Hit(keyword.value, _ignored(twin), keyword_fix(call, twin.cuda, twin.npu))
 
-    def _without_twin(self, node: ast.AST, twin: Twin) -> Hit:
+    def _without_twin(self, node: ast.AST | Scalar, twin: Twin) -> Hit:
         message = f"{twin.cuda} has no meaning on an NPU; {twin.note}".rstrip("; ")
         return Hit(node, message, severity=Severity.NOTE)
 
@@ -124,11 +153,15 @@ def _is_ported(module: Module, node: ast.AST, twin: Twin) -> bool:
 
 def _fault(name: str, value: ast.expr | None) -> str:
     """Why a value does not do for the NPU's variable."""
+    return _form_fault(name, str(value.value) if isinstance(value, ast.Constant) else None)
+
+
+def _form_fault(name: str, text: str | None) -> str:
+    """Why a text, None where it is not known, does not do for the NPU's variable."""
     if name in _OTHER_VALUES:
         return _OTHER_VALUES[name]
-    if not isinstance(value, ast.Constant):
+    if text is None:
         return ""
-    text = str(value.value)
     if name == "CUDA_VISIBLE_DEVICES":
         if not re.fullmatch(r"\d+(,\d+)*", text):
             return f"it takes ascending digits and commas only, not {text!r}"

@@ -4,10 +4,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+from npuport.analysis.configuration import Configuration, Use, name_of
 from npuport.analysis.device_evidence import called_name, target_name, targets_of
 from npuport.analysis.module import Module, Reference
 from npuport.analysis.vocabulary import TEXT_KEYWORDS, TEXT_SINKS, words_of
-from npuport.engine.fix import Fix, NotFixable, rewrite
+from npuport.engine.fix import Fix, NotFixable, replacement, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.precedence import as_conditional
 from npuport.engine.rewriting.questions import question
@@ -15,6 +16,10 @@ from npuport.engine.rewriting.strings import accepted_values, pattern_values_of,
 from npuport.engine.rule import Hit, Rule, Triggers
 from npuport.engine.writer import Writer
 
+# Words in the keys of configuration files that hold a backend.
+_BACKEND_WORDS = frozenset({
+    "backend", "backends", "distributed", "dist", "ddp", "communication", "comm", "communicator", "collective",
+})  # fmt: skip
 _BACKEND = re.compile(r"nccl|NCCL|(?:cpu:gloo,)?cuda:nccl(?:,cpu:gloo)?")
 
 
@@ -24,7 +29,7 @@ class NcclBackend(Rule):
     What it does
     ------------
     Reports ``"nccl"`` as backend, also in ``"cpu:gloo,cuda:nccl"``, as default or accepted value of an option, in
-    comparisons, and ``is_nccl_available()``.
+    comparisons, and ``is_nccl_available()``. In configuration files and shell scripts, ``backend: nccl``.
 
     Why on an NPU
     -------------
@@ -46,7 +51,7 @@ class NcclBackend(Rule):
     Fix safety
     ----------
     Safe, but for a comparison whose branch does what only CUDA can do. With ``--style portable`` the backend is
-    chosen by ``DEVICE_TYPE``, and options and comparisons accept both.
+    chosen by ``DEVICE_TYPE``, and options and comparisons accept both; configuration files are not changed.
 
     Sources
     -------
@@ -58,6 +63,19 @@ class NcclBackend(Rule):
     name = "nccl-backend"
     topic = "dist"
     triggers = Triggers(("nccl", "NCCL"))
+    configuration_triggers = ("nccl", "NCCL")
+
+    def check_configuration(self, configuration: Configuration) -> Iterator[Hit]:
+        for entry, value in configuration.settings():
+            named = _BACKEND.fullmatch(value.text) and not _BACKEND_WORDS.isdisjoint(words_of(name_of(entry)))
+            if not named or configuration.names_beside(entry, "hccl"):
+                continue
+            npu = value.text.replace("nccl", "hccl").replace("NCCL", "HCCL").replace("cuda", "npu")
+            fix = replacement("Use HCCL", value, npu, unsafe_because=configuration.asked_of(entry))
+            if entry.use is Use.ASKED:
+                yield Hit(value, f"compares a backend with {value.text}, which an NPU's never is", fix)
+            else:
+                yield Hit(value, f"{value.text} is not available on an NPU, which communicates through hccl", fix)
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.in_torch_program:

@@ -43,3 +43,4 @@ class UnusedSuppression(SourceRule):
     topic = "syntax"
     severity = Severity.WARNING
     triggers = Triggers(("npuport:",), torch=False, comments=True)
+    configuration_triggers = ("npuport:",)
