@@ -44,6 +44,7 @@ _MAKES_ENVIRONMENT = re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bm
 _NAMES_ACCELERATOR = re.compile(
     r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"
 )
+_STEPS_SEVERAL = re.compile(r"(?:envs|venv|vec_?env|vector_env)\.(?:step|step_wait|recv)\(", re.IGNORECASE)
 _CHECKS_OFF = "set_default_validate_args(False)"
 
 
@@ -126,6 +127,10 @@ class ProgramFlow:
         """Whether a file's program names an accelerator or a device anywhere."""
         return self._traits[self.knowledge.scopes[file].component][2]
 
+    def steps_several(self, file: str) -> bool:
+        """Whether a file steps several environments at once, by the name that it gives them."""
+        return _STEPS_SEVERAL.search(self._texts.get(file, "")) is not None
+
     def checks_arguments(self, file: str) -> bool:
         """Whether distributions validate their arguments in a file's program."""
         return not self._traits[self.knowledge.scopes[file].component][3]
@@ -175,6 +180,11 @@ class FileFlow:
     def reasons(self, event: Event) -> list[Reason]:
         """Why an event happens as often as it does."""
         return self.program.frequencies.reasons(event.function, event.frame)
+
+    def steps_several(self, event: Event) -> bool:
+        """Whether the loop around an event, here or in a caller, may be one that steps several environments."""
+        files = {self.scope.key, *(reason.file for reason in self.reasons(event))}
+        return any(map(self.program.steps_several, files))
 
     def is_inherent(self, event: Event) -> bool:
         """Whether an event is the action on its way to the environment."""

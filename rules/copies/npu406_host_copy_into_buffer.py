@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from npuport.analysis.flow.frequency import Level
+from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.module import Module
+from npuport.analysis.noise_sources import NoiseSource, noise_sources
+from npuport.engine.finding import Severity
+from npuport.engine.fix import Fix, Rewrite
+from npuport.engine.flow_rule import FlowRule, device_doubts
+from npuport.engine.rewriting.creation import device_handed_on, device_of, device_parameter
+from npuport.engine.rule import Hit, Triggers
+
+
+class HostCopyIntoBuffer(FlowRule):
+    """What was made in host memory is copied into a buffer of the device.
+
+    What it does
+    ------------
+    Reports ``buffer.copy_(x)`` where ``x`` is in host memory and the buffer on the device, in code that runs once per
+    update or more often: above all the noise of noisy layers. Not reported: what several environments stepped at
+    once give in one step.
+
+    Why on an NPU
+    -------------
+    A noisy layer draws its noise twice and copies it four times, for each layer, for each network, at every step.
+    Of all public agents that were measured this is the one that copies most: 31 copies a step. The device
+    can draw the noise where it is needed, without any.
+
+    Example
+    -------
+    ::
+
+        def scale_noise(self, size):
+            x = torch.randn(size)
+            return x.sign().mul(x.abs().sqrt())
+
+        def reset_noise(self):
+            self.bias_epsilon.copy_(self.scale_noise(self.out_features))
+
+    Use instead
+    -----------
+    ::
+
+        def scale_noise(self, size):
+            x = torch.randn(size, device=self.bias_epsilon.device)
+            return x.sign().mul(x.abs().sqrt())
+
+    Fix safety
+    ----------
+    Unsafe: the device draws other random numbers. A function without ``self`` that draws the noise gets the device
+    as one more parameter. There is no fix for noise of NumPy, or for what comes from elsewhere.
+
+    Sources
+    -------
+    - Measured under torch_npu 2.13.0 on an emulated device: each ``copy_`` from the host is one copy.
+    """
+
+    code = "NPU406"
+    name = "host-copy-into-buffer"
+    topic = "h2d"
+    severity = Severity.WARNING
+    triggers = Triggers(("copy_",))
+
+    def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
+        for event in flow.events("upload"):
+            call = event.node
+            if event.how != "copy_" or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            level = flow.level(event)
+            if level < Level.UPDATE or (isinstance(call.func.value, ast.Subscript) and flow.steps_several(event)):
+                continue
+            buffer = call.func.value
+            yield self.hit(
+                flow,
+                event,
+                f"copied from host memory into a buffer of the device, {level.phrase}; make it on the device",
+                fix=_fix(module, call, buffer),
+                severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
+                doubts=device_doubts(flow.value(buffer).get("tensor")),
+            )
+
+
+def _fix(module: Module, copy: ast.Call, buffer: ast.expr) -> Fix | None:
+    if not copy.args or not isinstance(buffer, ast.Attribute) or not isinstance(buffer.value, ast.Name):
+        return None
+    sources = noise_sources(module, copy.args[0], buffer.value.id)
+    if not sources:
+        return None
+    device = f"{module.text_of(buffer)}.device"
+    changes = [change for source in sources for change in _changes(source, device)]
+    return Fix("Draw it on the device", tuple(changes), "the device draws other random numbers")
+
+
+def _changes(source: NoiseSource, device: str) -> Iterator[Rewrite]:
+    if not source.callers:
+        yield Rewrite(source.draw, device_of(device))
+        return
+    yield Rewrite(source.draw, device_of("device"))
+    assert source.parameter is not None
+    yield Rewrite(source.parameter.annotation or source.parameter, device_parameter)
+    for caller in source.callers:
+        yield Rewrite(caller, device_handed_on(device))
