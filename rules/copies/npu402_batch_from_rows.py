@@ -73,7 +73,7 @@ class BatchFromRows(FlowRule):
             level = flow.level(event)
             if level < Level.UPDATE or not event.value.only(SEQUENCE) or _is_short(creation.data):
                 continue
-            proved = element_of(event.value).only(ARRAY)
+            proved = _holds_arrays(flow, creation.data)
             if proved or _holds_observations(creation.data, event.value):
                 yield self.hit(
                     flow,
@@ -88,6 +88,15 @@ class BatchFromRows(FlowRule):
 def _is_short(data: ast.expr) -> bool:
     """``[state]`` makes a batch of one: next to nothing to join."""
     return isinstance(data, ast.List | ast.Tuple) and len(data.elts) < 3
+
+
+def _holds_arrays(flow: FileFlow, data: ast.expr) -> bool:
+    """Whether a list is known to hold arrays; one that was made of an array may hold its numbers."""
+    if isinstance(data, ast.Call) and any(flow.value(argument).get(ARRAY) is not None for argument in data.args):
+        return False
+    if isinstance(data, ast.ListComp) and flow.value(data.generators[0].iter).get(ARRAY) is not None:
+        return False
+    return element_of(flow.value(data)).only(ARRAY)
 
 
 def _holds_observations(data: ast.expr, value: Value) -> bool:

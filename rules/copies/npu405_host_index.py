@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import HOST, TENSOR
+from npuport.analysis.flow.value import ASSUMED, HOST, TENSOR
 from npuport.analysis.host_indices import HostIndex, assignment_of, host_index
 from npuport.analysis.module import Module
 from npuport.analysis.uses import uses_of
@@ -94,9 +94,17 @@ def _host_indices(module: Module, flow: FileFlow) -> Iterator[tuple[Event, HostI
         if base is None or not event.value.only(TENSOR) or not base.devices or HOST in base.devices:
             continue
         assert isinstance(event.node, ast.Subscript)
+        if ASSUMED in base.devices and _is_moved(module, event.node):
+            continue
         index = host_index(module, flow, event.node)
         if index is not None:
             yield event, index
+
+
+def _is_moved(module: Module, subscript: ast.Subscript) -> bool:
+    """Whether what is taken goes to a device, so that the tensor it is taken from is probably not there."""
+    method = module.parent(subscript)
+    return isinstance(method, ast.Attribute) and method.attr in ("to", "cuda", "npu")
 
 
 def _identity(module: Module, index: HostIndex) -> ast.AST | str:
