@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.flow.value import ARRAY, HOST, TENSOR, Value
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_creation import DRAWING, created_by, keyword
 
@@ -25,11 +27,12 @@ class NoiseSource:
     callers: tuple[ast.Call, ...] = ()
 
 
-def noise_sources(module: Module, expression: ast.expr, instance: str) -> list[NoiseSource]:
-    """The draws that an expression is made of; empty where any part of it comes from somewhere else.
+def noise_sources(module: Module, flow: FileFlow, expression: ast.expr, instance: str) -> list[NoiseSource]:
+    """The draws that an expression is made of; empty where it needs another tensor of the host as well.
 
     Args:
         module: the file.
+        flow: its values.
         expression: what is computed from the random numbers.
         instance: the name of the instance there: ``self``.
     """
@@ -40,22 +43,33 @@ def noise_sources(module: Module, expression: ast.expr, instance: str) -> list[N
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, ast.Name):
-            values = [binding.value for binding in module.names.bindings(node.id, node)]
-            waiting += [value for value in values if value is not None]
-        elif isinstance(node, ast.Call):
-            sources = list(_of_call(module, node, instance))
-            found.update({source.draw: source for source in sources})
-            if not sources:
-                waiting += _parts(module, node)
+        sources = list(_of_call(module, node, instance)) if isinstance(node, ast.Call) else []
+        found.update({source.draw: source for source in sources})
+        parts = [] if sources else _parts(module, node)
+        if not sources and not parts and _is_on_host(flow.value(node)):
+            return []
+        waiting += parts
     return list(found.values())
 
 
-def _parts(module: Module, call: ast.Call) -> Iterator[ast.expr]:
-    """What the value of a call is computed from."""
-    yield from call.args
-    if isinstance(call.func, ast.Attribute) and module.resolve(call.func) is None:
-        yield call.func.value
+def _is_on_host(value: Value) -> bool:
+    tensor = value.get(TENSOR)
+    return value.get(ARRAY) is not None or (tensor is not None and HOST in tensor.devices)
+
+
+def _parts(module: Module, node: ast.expr) -> list[ast.expr]:
+    """What an expression is computed from; empty for what cannot be taken apart."""
+    if isinstance(node, ast.Name):
+        values = [binding.value for binding in module.names.bindings(node.id, node)]
+        return [value for value in values if value is not None] if None not in values else []
+    if isinstance(node, ast.Call):
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) and not module.resolve(node.func) else None
+        return [*node.args, *([receiver] if receiver is not None else [])]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    return [node.value] if isinstance(node, ast.Subscript) else []
 
 
 def _of_call(module: Module, call: ast.Call, instance: str) -> Iterator[NoiseSource]:
@@ -70,9 +84,15 @@ def _of_call(module: Module, call: ast.Call, instance: str) -> Iterator[NoiseSou
     if arguments.args and arguments.args[0].arg == instance:
         yield from map(NoiseSource, draws)
     elif arguments.args and not (arguments.defaults or arguments.vararg or arguments.kwonlyargs or arguments.kwarg):
-        callers = tuple(_calls_of(module, function))
-        if len(callers) == len(module.index.attributes.get(function.name, ())):  # called only, never passed on
+        callers = _calls_of(module, function)
+        if callers and all(_instance_at(module, caller) == instance for caller in callers):
             yield from (NoiseSource(draw, arguments.args[-1], callers) for draw in draws)
+
+
+def _instance_at(module: Module, node: ast.AST) -> str:
+    """The name of the first parameter of the method around a node; empty where there is none."""
+    function = module.function(node)
+    return function.args.args[0].arg if function is not None and function.args.args else ""
 
 
 def _draws(module: Module, call: ast.Call) -> bool:
@@ -88,7 +108,14 @@ def _own_method(module: Module, call: ast.Call) -> ast.FunctionDef | None:
     return named[0] if len(named) == 1 else None
 
 
-def _calls_of(module: Module, function: ast.FunctionDef) -> Iterator[ast.Call]:
-    for call in module.index.calls:
-        if isinstance(call.func, ast.Attribute) and _own_method(module, call) is function:
-            yield call
+def _calls_of(module: Module, function: ast.FunctionDef) -> tuple[ast.Call, ...]:
+    """The calls of a method from its own class; empty where something else may be meant by its name."""
+    callers: list[ast.Call] = []
+    for attribute in module.index.attributes.get(function.name, ()):
+        call = module.parent(attribute)
+        called = _own_method(module, call) if isinstance(call, ast.Call) and call.func is attribute else None
+        if called is None or not isinstance(call, ast.Call):
+            return ()
+        if called is function:
+            callers.append(call)
+    return tuple(callers)

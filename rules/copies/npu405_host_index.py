@@ -150,7 +150,7 @@ def _uploaded_at(module: Module, flow: FileFlow, assignment: ast.Assign) -> Fix 
     """Upload an index where it is assigned, if every use of the name indexes a tensor that is not on the host."""
     target = assignment.targets[0]
     assert isinstance(target, ast.Name)
-    bases: list[ast.expr] = []
+    bases: list[tuple[bool, ast.expr]] = []  # those that are known to be on the device come first
     for use in uses_of(module, target):
         base = _indexed_by(module, use)
         if base is None:
@@ -160,12 +160,12 @@ def _uploaded_at(module: Module, flow: FileFlow, assignment: ast.Assign) -> Fix 
         tensor = flow.value(base).get(TENSOR)
         if tensor is None or not flow.value(base).only(TENSOR) or HOST in tensor.devices:
             return None
-        bases.append(base)
-    known = next((base for base in bases if _exists_before(module, base, assignment)), None)
-    if known is None:
+        bases.append((not tensor.on_accelerator, base))
+    known = [base for _, base in sorted(bases, key=lambda pair: pair[0]) if _exists_before(module, base, assignment)]
+    if not known:
         return None
     reason = "the index is copied when it is assigned; a later change of the array is not seen"
-    device = f"{module.text_of(known)}.device"
+    device = f"{module.text_of(known[0])}.device"
     return rewrite("Upload the index once", assignment.value, index_uploaded(device), unsafe_because=reason)
 
 

@@ -65,6 +65,7 @@ class HostCopyIntoBuffer(FlowRule):
     triggers = Triggers(("copy_",))
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
+        devices: dict[ast.Call, str] = {}  # of each draw: two buffers that share one must not name two devices
         for event in flow.events("upload"):
             call = event.node
             if event.how != "copy_" or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -77,20 +78,20 @@ class HostCopyIntoBuffer(FlowRule):
                 flow,
                 event,
                 f"copied from host memory into a buffer of the device, {level.phrase}; make it on the device",
-                fix=_fix(module, call, buffer),
+                fix=_fix(module, flow, call, buffer, devices),
                 severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
                 doubts=device_doubts(flow.value(buffer).get("tensor")),
             )
 
 
-def _fix(module: Module, copy: ast.Call, buffer: ast.expr) -> Fix | None:
+def _fix(module: Module, flow: FileFlow, copy: ast.Call, buffer: ast.expr, devices: dict[ast.Call, str]) -> Fix | None:
     if not copy.args or not isinstance(buffer, ast.Attribute) or not isinstance(buffer.value, ast.Name):
         return None
-    sources = noise_sources(module, copy.args[0], buffer.value.id)
+    sources = noise_sources(module, flow, copy.args[0], buffer.value.id)
     if not sources:
         return None
-    device = f"{module.text_of(buffer)}.device"
-    changes = [change for source in sources for change in _changes(source, device)]
+    own = f"{module.text_of(buffer)}.device"
+    changes = [change for source in sources for change in _changes(source, devices.setdefault(source.draw, own))]
     return Fix("Draw it on the device", tuple(changes), "the device draws other random numbers")
 
 
