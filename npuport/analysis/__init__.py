@@ -13,5 +13,8 @@
 - ``hand_ports``      what a hand port left beside CUDA's code without a branch around both
 - ``choices``         the halves of a choice between devices
 - ``cuda_api``        what kind of name a use of torch.cuda is
+- ``tensor_creation`` how code makes a tensor and brings it to a device
+- ``host_indices``    indices in host memory; ``noise_sources`` where random numbers are drawn
+- ``uses``            where the name that a statement binds is used
 - ``project``         what one file may need to know of the others
 """

@@ -14,6 +14,8 @@ FILLING: Final = frozenset({"zeros", "ones", "empty", "full", "eye", "arange", "
 DRAWING: Final = frozenset({"rand", "randn", "randint", "randperm", "normal"})
 # Functions that copy data, whatever it is.
 COPYING: Final = frozenset({"tensor", "as_tensor", "from_numpy", "asarray", *LEGACY_TENSORS})
+# Without one of these in it, a file brings nothing to a device.
+UPLOADING_TEXTS: Final = ("ensor", "from_numpy", "asarray", ".to", ".cuda", ".npu", "device", ".type")
 _MOVES: Final = frozenset({"to", "cuda", "npu"})
 # The torch names of the dtypes of the legacy constructors that programs use.
 _LEGACY_DTYPES: Final = {

@@ -7,7 +7,7 @@ from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ARRAY, NUMBER, NUMPY_SCALAR, SEQUENCE
 from npuport.analysis.module import Module
-from npuport.analysis.tensor_creation import Creation, keyword, read_creation
+from npuport.analysis.tensor_creation import UPLOADING_TEXTS, Creation, keyword, read_creation
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule
@@ -59,7 +59,7 @@ class CopyPerTransition(FlowRule):
     name = "copy-per-transition"
     topic = "h2d"
     severity = Severity.WARNING
-    triggers = Triggers(("torch",))
+    triggers = Triggers(UPLOADING_TEXTS)
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("upload", "maybe_upload"):

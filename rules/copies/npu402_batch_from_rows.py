@@ -63,7 +63,7 @@ class BatchFromRows(FlowRule):
     name = "batch-from-rows"
     topic = "h2d"
     severity = Severity.WARNING
-    triggers = Triggers(("torch",))
+    triggers = Triggers(("ensor", "asarray"))
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("create"):

@@ -8,7 +8,7 @@ from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ARRAY, TENSOR
 from npuport.analysis.module import Module
-from npuport.analysis.tensor_creation import read_creation
+from npuport.analysis.tensor_creation import UPLOADING_TEXTS, read_creation
 from npuport.analysis.uses import uses_after
 from npuport.engine.finding import Severity
 from npuport.engine.flow_rule import FlowRule
@@ -65,7 +65,7 @@ class DeviceTensorPerTransition(FlowRule):
     name = "device-tensor-per-transition"
     topic = "h2d"
     severity = Severity.WARNING
-    triggers = Triggers(("torch",))
+    triggers = Triggers(("[", *UPLOADING_TEXTS))
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("upload"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.module import Module
-from npuport.analysis.tensor_creation import DRAWING, Creation, constant_of, read_creation
+from npuport.analysis.tensor_creation import DRAWING, UPLOADING_TEXTS, Creation, constant_of, read_creation
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule
@@ -59,7 +59,7 @@ class CreateThenCopy(FlowRule):
     name = "create-then-copy"
     topic = "h2d"
     severity = Severity.WARNING
-    triggers = Triggers(("torch",))
+    triggers = Triggers(UPLOADING_TEXTS)
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("upload"):

@@ -4,6 +4,7 @@
 - ``names``       names below ``torch.cuda``; ``imports`` the imports that bind them
 - ``amp``         autocast and gradient scalers
 - ``environment`` environment variables
+- ``creation``    tensors that are made where they are needed, batches and indices that are uploaded once
 
 Each transform takes a libcst node and the writer of a style and gives the replacement. A transform that only
 one rule needs lives in that rule's file.
