@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ARRAY, NUMBER, NUMPY_SCALAR, SEQUENCE
+from npuport.analysis.flow.value import ARRAY, NUMBER, NUMPY_SCALAR, ROWS, SEQUENCE
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_creation import UPLOADING_TEXTS, Creation, keyword, read_creation
 from npuport.engine.finding import Severity
@@ -68,6 +68,8 @@ class CopyPerTransition(FlowRule):
             creation = read_creation(module, event.node)
             if creation is not None and creation.copies_needlessly:
                 continue
+            if _is_field(module, flow, event.node):
+                continue
             sure = event.kind == "upload"
             yield self.hit(
                 flow,
@@ -76,6 +78,31 @@ class CopyPerTransition(FlowRule):
                 fix=_fix(module, flow, creation) if creation is not None else None,
                 doubts=() if sure else ("that it is a tensor in host memory",),
             )
+
+
+def _is_field(module: Module, flow: FileFlow, upload: ast.AST) -> bool:
+    """Whether the elements of something that is only called a batch are uploaded whole: these are its fields then.
+
+    A transition has parts. Where rows are known to be drawn, a loop over one of their columns is one over rows.
+    """
+    name = _uploaded(module, upload)
+    bindings = module.names.bindings(name.id, name) if isinstance(name, ast.Name) else []
+    loops = [module.parent(binding.node) for binding in bindings]
+    batches = [loop.iter for loop in loops if isinstance(loop, ast.For | ast.comprehension)]
+    drawn = any(ROWS in atom.marks for batch in batches for atom in flow.value(batch).atoms.values())
+    return bool(batches) and not drawn and all(isinstance(batch, ast.Name) for batch in batches)
+
+
+def _uploaded(module: Module, node: ast.AST) -> ast.AST:
+    """What is uploaded, without the functions and methods around it."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif module.resolve(node.func) is None or not node.args:
+            node = node.func
+        else:
+            node = node.args[0]
+    return node
 
 
 def _fix(module: Module, flow: FileFlow, creation: Creation) -> Fix | None:
@@ -91,7 +118,7 @@ def _fix(module: Module, flow: FileFlow, creation: Creation) -> Fix | None:
     value = flow.value(creation.data)
     if creation.dtype is None and creation.legacy_dtype is None and not value.only(ARRAY):
         return None
-    known = value.only(ARRAY, NUMBER, NUMPY_SCALAR, SEQUENCE)
+    known = value.only(ARRAY, NUMBER, NUMPY_SCALAR, ROWS, SEQUENCE)
     reason = "" if known else "NumPy cannot stack what is a tensor of the device"
     return rewrite("Upload one array", call, batch_uploaded(creation, joining), unsafe_because=reason)
 

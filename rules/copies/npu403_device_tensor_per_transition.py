@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ARRAY, TENSOR
+from npuport.analysis.flow.value import ARRAY, MAPPING, SEQUENCE, TENSOR
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_creation import UPLOADING_TEXTS, read_creation
 from npuport.analysis.uses import uses_after
@@ -72,7 +72,7 @@ class DeviceTensorPerTransition(FlowRule):
             creation = read_creation(module, event.node)
             if event.how == "copy_" or (creation is not None and creation.copies_needlessly):
                 continue
-            if _once_per_step(flow, event) and _is_stored(module, event.node):
+            if _once_per_step(flow, event) and _is_stored(module, flow, event.node):
                 yield self._hit(flow, event, event.node)
         for event in flow.events("store"):
             if _copies(event) and _once_per_step(flow, event) and _is_own(event.node):
@@ -101,7 +101,7 @@ def _copies(event: Event) -> bool:
     return value.only(ARRAY) or (value.only(TENSOR) and tensor is not None and tensor.on_host)
 
 
-def _is_stored(module: Module, upload: ast.AST) -> bool:
+def _is_stored(module: Module, flow: FileFlow, upload: ast.AST) -> bool:
     """Whether the uploaded tensor goes into a container, and nowhere else."""
     node: ast.AST = upload
     for parent in module.ancestors(node):
@@ -111,8 +111,8 @@ def _is_stored(module: Module, upload: ast.AST) -> bool:
             target = parent.targets[0] if len(parent.targets) == 1 else None
             if isinstance(target, ast.Subscript):
                 return _is_own(target)
-            return isinstance(target, ast.Name) and _only_stored(module, parent, target)
-        if isinstance(parent, ast.stmt) or (isinstance(parent, ast.Call) and not _passes(node, parent)):
+            return isinstance(target, ast.Name) and _only_stored(module, flow, parent, target)
+        if isinstance(parent, ast.stmt) or (isinstance(parent, ast.Call) and not _passes(flow, node, parent)):
             return False
         node = parent
     return False
@@ -122,9 +122,9 @@ def _stores(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in _STORING
 
 
-def _passes(node: ast.AST, call: ast.Call) -> bool:
+def _passes(flow: FileFlow, node: ast.AST, call: ast.Call) -> bool:
     """Whether a call hands on what it gets: a method of the tensor, or a record such as ``Transition(...)``."""
-    if node is call.func:
+    if node is call.func or flow.value(call).only(SEQUENCE, MAPPING):
         return True
     return isinstance(call.func, ast.Name) and call.func.id[:1].isupper()
 
@@ -139,19 +139,19 @@ def _is_own(target: ast.AST) -> bool:
     return False
 
 
-def _only_stored(module: Module, statement: ast.Assign, target: ast.Name) -> bool:
+def _only_stored(module: Module, flow: FileFlow, statement: ast.Assign, target: ast.Name) -> bool:
     """Whether a name is used, after this assignment, for nothing but to be stored."""
     uses = uses_after(module, target, statement)
-    return bool(uses) and all(_in_storing_call(module, use) for use in uses)
+    return bool(uses) and all(_in_storing_call(module, flow, use) for use in uses)
 
 
-def _in_storing_call(module: Module, use: ast.Name) -> bool:
+def _in_storing_call(module: Module, flow: FileFlow, use: ast.Name) -> bool:
     node: ast.AST = use
     for parent in module.ancestors(use):
         if isinstance(parent, ast.Call):
             if node is not parent.func and _stores(parent):
                 return True
-            if not _passes(node, parent):
+            if not _passes(flow, node, parent):
                 return False
         elif not isinstance(parent, ast.Tuple | ast.List | ast.Dict | ast.keyword | ast.Attribute):
             return False
