@@ -15,6 +15,7 @@
 - ``cuda_api``        what kind of name a use of torch.cuda is
 - ``tensor_creation`` how code makes a tensor and brings it to a device
 - ``host_indices``    indices in host memory; ``noise_sources`` where random numbers are drawn
+- ``host_stores``     what is written from host memory into a buffer of the device
 - ``uses``            where the name that a statement binds is used
 - ``project``         what one file may need to know of the others
 """

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from npuport.analysis.flow.dtypes import LEGACY_TENSORS
+from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.flow.value import TENSOR
 from npuport.analysis.module import Module
 
 # Functions that need no data: the device can make the tensor by itself.
@@ -14,6 +16,11 @@ FILLING: Final = frozenset({"zeros", "ones", "empty", "full", "eye", "arange", "
 DRAWING: Final = frozenset({"rand", "randn", "randint", "randperm", "normal"})
 # Functions that copy data, whatever it is.
 COPYING: Final = frozenset({"tensor", "as_tensor", "from_numpy", "asarray", *LEGACY_TENSORS})
+# Methods that stand between a creation and ``.to(device)`` and give the same on the device.
+_ON_ANY_DEVICE: Final = frozenset({
+    "float", "long", "int", "bool", "half", "double", "unsqueeze", "squeeze", "view", "reshape", "repeat", "expand",
+    "flatten", "t", "transpose", "permute",
+})  # fmt: skip
 # Without one of these in it, a file brings nothing to a device.
 UPLOADING_TEXTS: Final = ("ensor", "from_numpy", "asarray", ".to", ".cuda", ".npu", "device", ".type")
 _MOVES: Final = frozenset({"to", "cuda", "npu"})
@@ -40,6 +47,7 @@ class Creation:
         function: the last part of its name: ``zeros``, ``tensor``, ``FloatTensor``.
         device: the device that is named; None for the host, and for ``.cuda()`` and ``.npu()``.
         moved: ``to``, ``cuda``, ``npu``, or empty where the call itself makes it on the device.
+        methods: how many methods stand between: 1 in ``torch.zeros(n).float().to(device)``.
     """
 
     whole: ast.Call
@@ -47,6 +55,7 @@ class Creation:
     function: str
     device: ast.expr | None
     moved: str
+    methods: int = 0
 
     @property
     def data(self) -> ast.expr | None:
@@ -95,17 +104,31 @@ def read_creation(module: Module, node: ast.AST) -> Creation | None:
         return Creation(node, node, function, keyword(node, "device"), "")
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _MOVES:
         return None
-    inner = node.func.value
-    if not isinstance(inner, ast.Call):
-        return None
-    function = created_by(module, inner)
+    inner, methods = _without_methods(node.func.value)
+    function = created_by(module, inner) if isinstance(inner, ast.Call) else None
     named = {argument.arg for argument in node.keywords} - {"non_blocking", "device"}
-    if function is None or named or len(node.args) > 1 or keyword(inner, "device") is not None:
+    if function is None or not isinstance(inner, ast.Call) or keyword(inner, "device") is not None:
         return None
     device = node.args[0] if node.args else keyword(node, "device")
-    if node.func.attr == "to" and device is None:
+    if named or len(node.args) > 1 or (node.func.attr == "to" and device is None):
         return None
-    return Creation(node, inner, function, device, node.func.attr)
+    return Creation(node, inner, function, device, node.func.attr, methods)
+
+
+def _without_methods(node: ast.expr) -> tuple[ast.expr, int]:
+    """What a chain of methods that go with any device begins with, and how many they are."""
+    methods = 0
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ON_ANY_DEVICE:
+        node, methods = node.func.value, methods + 1
+    return node, methods
+
+
+def names_device(flow: FileFlow, creation: Creation) -> bool:
+    """Whether what is given to ``to`` or ``cuda`` goes as ``device=``: no other tensor, no bare number."""
+    if creation.device is None:
+        return True
+    number = isinstance(creation.device, ast.Constant) and isinstance(creation.device.value, int)
+    return flow.value(creation.device).get(TENSOR) is None and not number
 
 
 def created_by(module: Module, call: ast.Call) -> str | None:
@@ -114,6 +137,8 @@ def created_by(module: Module, call: ast.Call) -> str | None:
     if dotted is None:
         return None
     package, _, function = dotted.rpartition(".")
+    if function == "normal" and len(call.args) + (keyword(call, "size") is not None) < 3:
+        return None  # of tensors, on whose device it stays
     known = function in FILLING or function in DRAWING or function in COPYING
     return function if package == "torch" and known else None
 

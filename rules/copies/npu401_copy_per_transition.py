@@ -7,7 +7,7 @@ from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ARRAY, NUMBER, NUMPY_SCALAR, ROWS, SEQUENCE
 from npuport.analysis.module import Module
-from npuport.analysis.tensor_creation import UPLOADING_TEXTS, Creation, keyword, read_creation
+from npuport.analysis.tensor_creation import UPLOADING_TEXTS, Creation, keyword, names_device, read_creation
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule
@@ -114,6 +114,8 @@ def _fix(module: Module, flow: FileFlow, creation: Creation) -> Fix | None:
     if not isinstance(call, ast.Call) or joining is None or not _joins_rows(call, loop):
         return None
     if creation.data is None or creation.keywords - {"dtype", "device"} or len(creation.call.args) > 1:
+        return None
+    if creation.methods or not names_device(flow, creation):
         return None
     value = flow.value(creation.data)
     if creation.dtype is None and creation.legacy_dtype is None and not value.only(ARRAY):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ARRAY, MAPPING, SEQUENCE, TENSOR
+from npuport.analysis.flow.value import MAPPING, SEQUENCE
+from npuport.analysis.host_stores import copies_from_host, fills_whole
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_creation import UPLOADING_TEXTS, read_creation
 from npuport.analysis.uses import uses_after
@@ -75,7 +76,9 @@ class DeviceTensorPerTransition(FlowRule):
             if _once_per_step(flow, event) and _is_stored(module, flow, event.node):
                 yield self._hit(flow, event, event.node)
         for event in flow.events("store"):
-            if _copies(event) and _once_per_step(flow, event) and _is_own(event.node):
+            if fills_whole(event) or not copies_from_host(event):
+                continue
+            if _once_per_step(flow, event) and _is_own(event.node):
                 yield self._hit(flow, event, module.statement(event.node))
 
     def _hit(self, flow: FileFlow, event: Event, node: ast.AST) -> Hit:
@@ -90,15 +93,6 @@ class DeviceTensorPerTransition(FlowRule):
 
 def _once_per_step(flow: FileFlow, event: Event) -> bool:
     return flow.level(event) is Level.STEP and not flow.steps_several(event)
-
-
-def _copies(event: Event) -> bool:
-    """Whether ``base[index] = x`` copies x from the host to a buffer that is known to be on the device."""
-    base, value = event.value.get(TENSOR), event.values[1]
-    if base is None or not event.value.only(TENSOR) or not base.on_accelerator:
-        return False
-    tensor = value.get(TENSOR)
-    return value.only(ARRAY) or (value.only(TENSOR) and tensor is not None and tensor.on_host)
 
 
 def _is_stored(module: Module, flow: FileFlow, upload: ast.AST) -> bool:

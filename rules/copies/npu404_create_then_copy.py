@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.module import Module
-from npuport.analysis.tensor_creation import DRAWING, UPLOADING_TEXTS, Creation, constant_of, read_creation
+from npuport.analysis.tensor_creation import (
+    DRAWING,
+    UPLOADING_TEXTS,
+    Creation,
+    constant_of,
+    names_device,
+    read_creation,
+)
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule
@@ -74,7 +81,7 @@ class CreateThenCopy(FlowRule):
                     flow,
                     event,
                     f"{what} in host memory, then copied to the device, {level.phrase}; {advice}",
-                    fix=_fix(creation),
+                    fix=_fix(flow, creation),
                     severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
                 )
 
@@ -83,15 +90,16 @@ def _differs(creation: Creation) -> bool:
     return isinstance(creation.data, ast.List | ast.Tuple) and _shape_and_value(creation.data) is None
 
 
-def _fix(creation: Creation) -> Fix | None:
-    if creation.keywords - {"dtype"} - ({"device"} if not creation.moved else set()):
+def _fix(flow: FileFlow, creation: Creation) -> Fix | None:
+    understood = {"dtype", "device"} if not creation.moved else {"dtype"}
+    if creation.keywords - understood or not names_device(flow, creation):
         return None
     if creation.needs_no_data:
         reason = "the device draws other random numbers" if creation.function in DRAWING else ""
         transform = made_on_device(creation)
         return rewrite("Make it on the device", creation.whole, transform, unsafe_because=reason)
     filling = _shape_and_value(creation.data) if creation.data is not None else None
-    if filling is None or (len(creation.call.args) > 1):
+    if filling is None or len(creation.call.args) > 1 or creation.methods:
         return None
     return rewrite("Fill it on the device", creation.whole, filled_on_device(creation, *filling))
 

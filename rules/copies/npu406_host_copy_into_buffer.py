@@ -3,8 +3,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
+from npuport.analysis.flow.value import TENSOR
+from npuport.analysis.host_stores import copies_from_host, fills_whole
 from npuport.analysis.module import Module
 from npuport.analysis.noise_sources import NoiseSource, noise_sources
 from npuport.engine.finding import Severity
@@ -19,9 +22,9 @@ class HostCopyIntoBuffer(FlowRule):
 
     What it does
     ------------
-    Reports ``buffer.copy_(x)`` where ``x`` is in host memory and the buffer on the device, in code that runs once per
-    update or more often: above all the noise of noisy layers. Not reported: what several environments stepped at
-    once give in one step.
+    Reports ``buffer.copy_(x)`` and ``buffer[:] = x`` where ``x`` is in host memory and the buffer on the device, in
+    code that runs once per update or more often: above all the noise of noisy layers. Not reported: what several
+    environments stepped at once give in one step.
 
     Why on an NPU
     -------------
@@ -62,36 +65,52 @@ class HostCopyIntoBuffer(FlowRule):
     name = "host-copy-into-buffer"
     topic = "h2d"
     severity = Severity.WARNING
-    triggers = Triggers(("copy_",))
+    triggers = Triggers(("copy_", "["))
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         devices: dict[ast.Call, str] = {}  # of each draw: two buffers that share one must not name two devices
-        for event in flow.events("upload"):
-            call = event.node
-            if event.how != "copy_" or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-                continue
+        for event, buffer, source in _copies(module, flow):
             level = flow.level(event)
-            if level < Level.UPDATE or (isinstance(call.func.value, ast.Subscript) and flow.steps_several(event)):
-                continue
-            buffer = call.func.value
-            yield self.hit(
-                flow,
-                event,
-                f"copied from host memory into a buffer of the device, {level.phrase}; make it on the device",
-                fix=_fix(module, flow, call, buffer, devices),
-                severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
-                doubts=device_doubts(flow.value(buffer).get("tensor")),
-            )
+            if level >= Level.UPDATE:
+                yield self.hit(
+                    flow,
+                    event,
+                    f"copied from host memory into a buffer of the device, {level.phrase}; make it on the device",
+                    node=module.statement(event.node) if event.kind == "store" else event.node,
+                    fix=_fix(module, flow, buffer, source, devices),
+                    severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
+                    doubts=device_doubts(flow.value(buffer).get(TENSOR)),
+                )
 
 
-def _fix(module: Module, flow: FileFlow, copy: ast.Call, buffer: ast.expr, devices: dict[ast.Call, str]) -> Fix | None:
-    if not copy.args or not isinstance(buffer, ast.Attribute) or not isinstance(buffer.value, ast.Name):
+def _copies(module: Module, flow: FileFlow) -> Iterator[tuple[Event, ast.expr, ast.expr]]:
+    """``buffer.copy_(x)`` and ``buffer[:] = x``: what happens, the buffer and x."""
+    for event in flow.events("upload"):
+        call = event.node
+        if event.how == "copy_" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
+            rows = isinstance(call.func.value, ast.Subscript)
+            if not (rows and flow.steps_several(event)):
+                yield event, call.func.value, call.args[0]
+    for event in flow.events("store"):
+        statement = module.statement(event.node)
+        if fills_whole(event) and copies_from_host(event) and isinstance(statement, ast.Assign):
+            assert isinstance(event.node, ast.Subscript)
+            yield event, event.node.value, statement.value
+
+
+def _fix(
+    module: Module, flow: FileFlow, buffer: ast.expr, source: ast.expr, devices: dict[ast.Call, str]
+) -> Fix | None:
+    if not isinstance(buffer, ast.Attribute):
         return None
-    sources = noise_sources(module, flow, copy.args[0], buffer.value.id)
+    owner = buffer.value.value if isinstance(buffer.value, ast.Attribute) else buffer.value  # self.noise.data
+    if not isinstance(owner, ast.Name):
+        return None
+    sources = noise_sources(module, flow, source, owner.id)
     if not sources:
         return None
     own = f"{module.text_of(buffer)}.device"
-    changes = [change for source in sources for change in _changes(source, devices.setdefault(source.draw, own))]
+    changes = [change for found in sources for change in _changes(found, devices.setdefault(found.draw, own))]
     return Fix("Draw it on the device", tuple(changes), "the device draws other random numbers")
 
 

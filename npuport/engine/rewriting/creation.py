@@ -12,16 +12,22 @@ from npuport.engine.writer import Writer
 
 
 def made_on_device(creation: Creation) -> Transform:
-    """``torch.zeros(n).to(device)`` to ``torch.zeros(n, device=device)``."""
+    """``torch.zeros(n).float().to(device)`` to ``torch.zeros(n, device=device).float()``."""
 
     def transform(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:
-        assert isinstance(node, cst.Call)
-        assert isinstance(node.func, cst.Attribute)
-        call = node.func.value
-        assert isinstance(call, cst.Call)
-        return with_argument(call, writer.argument(device_text(creation, writer), "device"))
+        chain = inner = _receiver(node)
+        for _ in range(creation.methods):
+            inner = _receiver(inner)
+        made = with_argument(inner, writer.argument(device_text(creation, writer), "device"))
+        return made if inner is chain else cst.ensure_type(chain.deep_replace(inner, made), cst.Call)
 
     return transform
+
+
+def _receiver(node: cst.CSTNode) -> cst.Call:
+    """The call whose result a method is called on."""
+    method = cst.ensure_type(cst.ensure_type(node, cst.Call).func, cst.Attribute)
+    return cst.ensure_type(method.value, cst.Call)
 
 
 def filled_on_device(creation: Creation, shape: str, value: ast.expr) -> Transform:
