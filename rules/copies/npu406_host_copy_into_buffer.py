@@ -88,14 +88,28 @@ def _copies(module: Module, flow: FileFlow) -> Iterator[tuple[Event, ast.expr, a
     for event in flow.events("upload"):
         call = event.node
         if event.how == "copy_" and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
-            rows = isinstance(call.func.value, ast.Subscript)
-            if not (rows and flow.steps_several(event)):
-                yield event, call.func.value, call.args[0]
+            buffer = call.func.value
+            if isinstance(buffer, ast.Subscript) and flow.steps_several(event):
+                continue
+            if _is_made_here(module, flow, buffer):
+                continue
+            yield event, buffer, call.args[0]
     for event in flow.events("store"):
         statement = module.statement(event.node)
         if fills_whole(event) and copies_from_host(event) and isinstance(statement, ast.Assign):
             assert isinstance(event.node, ast.Subscript)
             yield event, event.node.value, statement.value
+
+
+def _is_made_here(module: Module, flow: FileFlow, buffer: ast.expr) -> bool:
+    """Whether a buffer belongs to something that was made in the same function and may not have moved yet."""
+    tensor = flow.value(buffer).get(TENSOR)
+    root = buffer
+    while isinstance(root, ast.Attribute | ast.Subscript):
+        root = root.value
+    bindings = module.names.bindings(root.id, root) if isinstance(root, ast.Name) else []
+    made = any(isinstance(binding.value, ast.Call) for binding in bindings)
+    return made and (tensor is None or not tensor.on_accelerator)
 
 
 def _fix(
