@@ -4,6 +4,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
+from npuport.analysis.flow.declarations import BODY
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
@@ -120,7 +121,14 @@ def _is_spared(module: Module, flow: FileFlow, event: Event, index: HostIndex, t
         return True
     if not isinstance(index.node, ast.Name):
         return not isinstance(index.node, ast.Call | ast.Subscript)
-    assignment = assignment_of(module, index.node)
+    scopes = {module.names.scope_of(b.node) for b in module.names.bindings(index.node.id, index.node)}
+    is_constant = scopes == {module.tree} and event.function.name != BODY
+    return is_constant or _is_made_less(module, flow, event, index.node)
+
+
+def _is_made_less(module: Module, flow: FileFlow, event: Event, name: ast.Name) -> bool:
+    """Whether an index is assigned less often than it is used."""
+    assignment = assignment_of(module, name)
     made = [flow.level(other) for other in flow.events("assign") if other.node is assignment]
     return bool(made) and made[0] < flow.level(event)
 
