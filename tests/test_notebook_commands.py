@@ -15,7 +15,7 @@ AGENT = notebook(text_cell("# A `cuda` agent"), "!pip install torch\nimport torc
 
 
 def test_folders_give_their_notebooks(tmp_path: Path) -> None:
-    names = ("a.ipynb", "sub/b.ipynb", ".ipynb_checkpoints/a-checkpoint.ipynb", "old/c.ipynb", "made.ipynb", "d.json")
+    names = ("a.ipynb", "sub/b.ipynb", ".ipynb_checkpoints/a-checkpoint.ipynb", "old/c.ipynb", "made.ipynb", "d.txt")
     write_files(tmp_path, {".gitignore": "old/\nmade*.ipynb\n", **dict.fromkeys(names, AGENT)})
     found = [path.relative_to(tmp_path).as_posix() for path in discover([tmp_path], DEFAULT_EXCLUDE, tmp_path)]
     assert found == ["a.ipynb", "sub/b.ipynb"]

@@ -20,5 +20,9 @@
 - ``device_touches``  what touches the device, and before which place
 - ``tensor_uses``     what a file does with a tensor that is made in it
 - ``configuration`` a configuration file: what its settings are called and hold
+- ``tensor_creation`` how code makes a tensor and brings it to a device
+- ``host_indices``    indices in host memory; ``noise_sources`` where random numbers are drawn
+- ``host_stores``     what is written from host memory into a buffer of the device
+- ``uses``            where the name that a statement binds is used
 - ``project``         what one file may need to know of the others
 """

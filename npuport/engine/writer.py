@@ -100,13 +100,27 @@ class Writer:
             raise NotFixable("torch is imported inside the function only")
         self._need(Need(name, line))
 
+    def numpy(self) -> str:
+        """The name that NumPy has here.
+
+        Raises:
+            NotFixable: the code does not import it.
+        """
+        name, _ = self._binding_of("numpy")
+        if name is None:
+            raise NotFixable("the code does not import NumPy")
+        return name
+
     def torch_binding(self) -> tuple[str | None, Scope | None]:
         """The name and scope of ``torch`` as seen from the site; the innermost scope wins."""
+        return self._binding_of("torch")
+
+    def _binding_of(self, library: str) -> tuple[str | None, Scope | None]:
         scope = self.module.names.scope_of(self._site)
         tree = self.module.tree
         while True:
             for name, bindings in self.module.index.bindings.get(scope, {}).items():
-                if any(b.imported == "torch" and not type_checking_only(self.module, b.node) for b in bindings):
+                if any(b.imported == library and not type_checking_only(self.module, b.node) for b in bindings):
                     return name, scope
             if scope is tree:
                 return None, None

@@ -47,7 +47,8 @@ def gate_of(test: ast.expr) -> str:
             or (isinstance(node, ast.Constant) and node.value in EPISODE_END_TEXTS)
         ):
             found = EPISODE_END
-    return found
+    # `if not done` holds nearly always.
+    return "" if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else found
 
 
 def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:
@@ -64,6 +65,10 @@ def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:
                     return about
         if name in _SMALL_METHODS:
             return SMALL_LOOP
+        counted = _counted(node)
+        if counted is not None:
+            about = loop_over(run, counted, run.quietly(counted))
+            return about if about == ROWS_LOOP else ""
     if not iterated and _named_like_rows(node):
         return ROWS_LOOP
     elements = element_of(iterated)
@@ -72,6 +77,15 @@ def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:
     if isinstance(node, ast.Tuple | ast.List) or _reads_attribute(node, "param_groups"):
         return SMALL_LOOP
     return ""
+
+
+def _counted(call: ast.Call) -> ast.expr | None:
+    """The ``x`` of ``range(len(x))``."""
+    if getattr(call.func, "id", "") != "range" or len(call.args) != 1:
+        return None
+    inner = call.args[0]
+    length = isinstance(inner, ast.Call) and getattr(inner.func, "id", "") == "len" and len(inner.args) == 1
+    return inner.args[0] if isinstance(inner, ast.Call) and length else None
 
 
 def _named_like_rows(node: ast.expr) -> bool:

@@ -171,6 +171,10 @@ class ProgramFlow:
         """Whether a file's program names an accelerator or a device anywhere."""
         return self._traits_of(file).names_accelerator
 
+    def steps_several(self, file: str) -> bool:
+        """Whether a file steps several environments at once, by the name that it gives them."""
+        return self.knowledge.scopes[file].traits.steps_several
+
     def checks_arguments(self, file: str) -> bool:
         """Whether distributions validate their arguments in a file's program."""
         return not self._traits_of(file).checks_off
@@ -254,6 +258,11 @@ class FileFlow:
     def reasons(self, event: Event) -> list[Reason]:
         """Why an event happens as often as it does."""
         return self.program.frequencies.reasons(event.function, event.frame)
+
+    def steps_several(self, event: Event) -> bool:
+        """Whether the loop around an event, here or in a caller, may be one that steps several environments."""
+        files = {self.scope.key, *(reason.file for reason in self.reasons(event))}
+        return any(map(self.program.steps_several, files))
 
     def is_inherent(self, event: Event) -> bool:
         """Whether an event is the action on its way to the environment."""

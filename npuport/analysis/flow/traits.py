@@ -12,6 +12,7 @@ _COMPUTES_IN_FLOAT64 = re.compile(
     r"|(?:net|model|policy|actor|critic|agent|module|self)\.double\(\)",
     re.IGNORECASE,
 )
+_STEPS_SEVERAL = re.compile(r"(?:envs|venv|vec_?env|vector_env)\.(?:step|step_wait|recv)\(", re.IGNORECASE)
 _FLOAT64_WORDS = ("set_default_", "jax_enable_x64", ".double()")
 _CHECKS_OFF = "set_default_validate_args(False)"
 _ENVIRONMENT_ID = re.compile(r"[\"'](?:[\w-]+/)?([A-Z][A-Za-z0-9]*)(?:-\w+)*-v\d+[\"']")
@@ -32,6 +33,7 @@ class Traits(NamedTuple):
         imports_torch: it imports torch.
         checks_off: distributions do not validate their arguments.
         computes_in_float64: its networks, or all its tensors, are float64.
+        steps_several: it steps several environments at once, by the name that it gives them.
         uses_gymnasium: its environments are Gymnasium's.
         environments: names of environments, ``CartPole`` of ``"CartPole-v1"``.
     """
@@ -42,6 +44,7 @@ class Traits(NamedTuple):
     imports_torch: bool
     checks_off: bool
     computes_in_float64: bool
+    steps_several: bool
     uses_gymnasium: bool
     environments: frozenset[str]
 
@@ -60,12 +63,13 @@ class Traits(NamedTuple):
             imports_torch=self.imports_torch or other.imports_torch,
             checks_off=self.checks_off or other.checks_off,
             computes_in_float64=self.computes_in_float64 or other.computes_in_float64,
+            steps_several=self.steps_several or other.steps_several,
             uses_gymnasium=self.uses_gymnasium or other.uses_gymnasium,
             environments=self.environments | other.environments,
         )
 
 
-NO_TRAITS = Traits(*(False,) * 7, frozenset())
+NO_TRAITS = Traits(*(False,) * 8, frozenset())
 
 
 def traits_of(text: str) -> Traits:
@@ -77,6 +81,7 @@ def traits_of(text: str) -> Traits:
         imports_torch="torch" in text and _TORCH.search(text) is not None,
         checks_off=_CHECKS_OFF in text,
         computes_in_float64=any(w in text for w in _FLOAT64_WORDS) and _COMPUTES_IN_FLOAT64.search(text) is not None,
+        steps_several=any(w in text for w in (".step", ".recv")) and _STEPS_SEVERAL.search(text) is not None,
         uses_gymnasium="gymnasium" in text,
         environments=frozenset(_ENVIRONMENT_ID.findall(text)) if "-v" in text else frozenset(),
     )

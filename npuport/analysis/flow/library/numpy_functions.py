@@ -34,6 +34,7 @@ from npuport.analysis.flow.value import (
     DTYPE,
     EMPTY,
     FROM_ROWS,
+    LIBRARY,
     NOTHING,
     NUMBER,
     NUMPY,
@@ -41,6 +42,7 @@ from npuport.analysis.flow.value import (
     ROWS,
     SEQUENCE,
     TENSOR,
+    TEXT,
     UNKNOWN,
     Atom,
     Value,
@@ -147,6 +149,7 @@ _FACTORIES: Final = {"zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "identity"
                      "logspace": 5, "geomspace": 4}  # fmt: skip
 _LIKE: Final = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
 _PIECES: Final = frozenset({"split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid", "broadcast_arrays"})
+_OBJECTS: Final = frozenset({"builtins.object", "numpy.object_", "numpy.object", "object", "O"})
 _POSITIONS: Final = frozenset({"nonzero", "unravel_index", "ix_", "where", "indices", "triu_indices", "tril_indices"})
 _FIXED: Final = {
     **dict.fromkeys(("isscalar", "allclose", "array_equal", "array_equiv", "shares_memory", "issubdtype"), A_BOOL),
@@ -166,6 +169,8 @@ def call(run: Evaluation, dotted: str, site: CallSite) -> Value:
     name = dotted.rpartition(".")[2]
     if run.recording:
         _report_reads(run, name, site)
+    if _holds_objects(site):
+        return SOMETHING
     special = _SPECIAL.get(name)
     if special is not None:
         return special(run, name, site)
@@ -177,6 +182,17 @@ def call(run: Evaluation, dotted: str, site: CallSite) -> Value:
     if dotted in NUMPY_TYPES:
         return _converted(run, frozenset({NUMPY_TYPES[dotted]}), site)
     return _FIXED.get(name, SOMETHING)
+
+
+def _holds_objects(site: CallSite) -> bool:
+    """Whether ``dtype=object`` is asked for: such an array is a list in all but name, its elements may be anything."""
+    if not site.keywords and len(site.args) < 2:
+        return False
+    for value in (site.argument(1, "dtype"), site.keywords.get("dtype")):
+        dtype = value.get(LIBRARY) or value.get(TEXT) if value is not None else None
+        if dtype is not None and not dtype.refs.isdisjoint(_OBJECTS):
+            return True
+    return False
 
 
 def _report_reads(run: Evaluation, name: str, site: CallSite) -> None:
