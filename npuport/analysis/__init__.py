@@ -13,5 +13,9 @@
 - ``hand_ports``      what a hand port left beside CUDA's code without a branch around both
 - ``choices``         the halves of a choice between devices
 - ``cuda_api``        what kind of name a use of torch.cuda is
+- ``checkpoints``     what torch.load gives and where it goes
+- ``covariances``     covariance matrices that are plainly diagonal
+- ``processes``       child processes: where they fork, and what they are given
+- ``device_touches``  what touches the device, and before which place
 - ``project``         what one file may need to know of the others
 """

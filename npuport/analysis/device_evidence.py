@@ -13,6 +13,16 @@ _OTHER_DEVICE = re.compile(r"(cpu|mps|xpu|hpu|meta)(:\d+)?|auto")
 # Values with such a name are compared with "cuda" for another reason.
 _TEXT_WORDS = {"name", "text", "title", "tag", "framework", "env", "activity", "activities", "mode", "impl", "suffix"}
 
+_DEVICE_IN_TEXT = re.compile(r"cuda|npu|accelerator|\bdevice\b")
+
+
+def names_a_device(module: Module) -> bool:
+    """Whether a file speaks of a device anywhere: what does not may be for the CPU alone."""
+    found = module.memo.get("names_a_device")
+    if found is None:
+        found = module.memo["names_a_device"] = _DEVICE_IN_TEXT.search(module.source.text) is not None
+    return bool(found)
+
 
 def is_other_device(text: str) -> bool:
     """Whether a text names a device that is not CUDA's."""
@@ -87,6 +97,75 @@ def _call_gives_device(module: Module, call: ast.Call) -> bool:
     return is_device_name(name)
 
 
+_ACCELERATOR_LITERAL = re.compile(r"[fF]?[\"'](?:cuda|npu)\b")
+
+
+def is_accelerator(module: Module, place: ast.expr) -> bool:
+    """Whether a device is the accelerator, as far as one file tells.
+
+    A literal such as ``"cuda:0"``, ``torch.device`` of one, or a variable that is named like a device and is not
+    only ever set to the CPU.
+    """
+    if isinstance(place, ast.Call) and module.resolve(place.func) == "torch.device":
+        return not place.args or is_accelerator(module, place.args[0])
+    if isinstance(place, ast.Constant | ast.JoinedStr):
+        return _ACCELERATOR_LITERAL.match(module.text_of(place)) is not None
+    if isinstance(place, ast.Name):
+        values = [binding.value for binding in module.names.bindings(place.id, place)]
+    else:
+        name = target_name(place)
+        values = [s.value for s in module.index.assignments if name and name in map(target_name, targets_of(s))]
+    if values and all(value is not None and _is_host(module, value) for value in values):
+        return False
+    return isinstance(place, ast.Name | ast.Attribute) and is_device(module, place)
+
+
+def _is_host(module: Module, value: ast.expr) -> bool:
+    if isinstance(value, ast.Call) and module.resolve(value.func) == "torch.device":
+        return bool(value.args) and _is_host(module, value.args[0])
+    return isinstance(value, ast.Constant) and value.value == "cpu"
+
+
+_MADE_ON_HOST = frozenset(
+    {"tensor", "as_tensor", "zeros", "ones", "full", "eye", "arange", "linspace", "rand", "randn"}
+)
+_OTHER_DEFAULT = re.compile(r"set_default_device|set_default_tensor_type|with torch\.device\(")
+
+
+def is_on_host(module: Module, value: ast.expr) -> bool:
+    """Whether a tensor is plainly on the CPU: ``x.cpu()``, ``torch.from_numpy(x)``, ``torch.ones(3)`` without device.
+
+    Looks through methods that keep the device, and through names that have one value.
+    """
+    for _ in range(8):
+        if isinstance(value, ast.Name):
+            bindings = module.names.bindings(value.id, value)
+            if len(bindings) != 1 or bindings[0].value is None:
+                return False
+            value = bindings[0].value
+        if not isinstance(value, ast.Call):
+            return False
+        dotted = module.resolve(value.func)
+        if dotted is not None:
+            return _is_made_on_host(module, value, dotted)
+        if not isinstance(value.func, ast.Attribute) or value.func.attr in ("to", "cuda", "npu", "type"):
+            return False
+        if value.func.attr == "cpu":
+            return True
+        value = value.func.value
+    return False
+
+
+def _is_made_on_host(module: Module, call: ast.Call, dotted: str) -> bool:
+    if dotted == "torch.from_numpy":
+        return True
+    plain = all(keyword.arg is not None and keyword.arg != "device" for keyword in call.keywords)
+    made = dotted.startswith("torch.") and dotted.removeprefix("torch.") in _MADE_ON_HOST and plain
+    if dotted == "torch.as_tensor":  # a tensor stays where it is; a list or a number is put on the CPU
+        made = made and bool(call.args) and isinstance(call.args[0], ast.List | ast.Tuple | ast.Constant)
+    return made and _OTHER_DEFAULT.search(module.source.text) is None
+
+
 def reaches_device(module: Module, name: str) -> bool:
     """Whether a name of this file is used where torch wants a device."""
     uses: list[ast.expr] = [*module.index.names.get(name, ()), *module.index.attributes.get(name, ())]
@@ -122,12 +201,24 @@ def parameter_of_default(arguments: ast.arguments, default: ast.AST) -> str:
     return next((parameter.arg for parameter, value in pairs if value is default), "")
 
 
+def parameter_default(module: Module, name: ast.Name) -> ast.expr | None:
+    """The default of the parameter that a name stands for; for any other name the one value that it is bound to."""
+    bindings = module.names.bindings(name.id, name)
+    if len(bindings) != 1:
+        return None
+    function = module.parent(module.parent(bindings[0].node) or bindings[0].node)
+    if not bindings[0].parameter or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return bindings[0].value
+    defaults = [*function.args.defaults, *function.args.kw_defaults]
+    return next((d for d in defaults if d and parameter_of_default(function.args, d) == name.id), None)
+
+
 def parameter_of_argument(module: Module, call: ast.Call, argument: ast.AST) -> str | None:
     """The parameter of a function or class of this file that a positional argument lands on."""
     position = next((place for place, value in enumerate(call.args) if value is argument), None)
     if position is None:
         return None
-    function, skipped = _callee(module, call)
+    function, skipped = called_function(module, call)
     if function is None:
         return None
     parameters = [*function.args.posonlyargs, *function.args.args]
@@ -173,8 +264,11 @@ def makers_of(module: Module, value: ast.expr) -> list[str]:
     return [module.resolve(node.func) or "" for node in made if isinstance(node, ast.Call)]
 
 
-def _callee(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:
-    """The function of this file that a call runs, and how many parameters are bound before its arguments."""
+def called_function(module: Module, call: ast.Call) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef | None, int]:
+    """The function of this file that a call runs, and how many parameters are bound before its arguments.
+
+    A class stands for its ``__init__``; of methods the one that alone has the name is taken.
+    """
     if isinstance(call.func, ast.Name):
         for binding in module.names.bindings(call.func.id, call.func):
             if isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,9 @@
 """What torch_npu can do, by release: the shipped data files in ``data/`` and their look-ups.
 
+- ``releases``  releases of torch_npu, in order
+- ``api``       names of torch.cuda and environment variables, and their twins
+- ``operators`` dtypes, limits and support of operators, as the vendor lists them
+- ``kernels``   public names that end in an operator without kernel
+
 Facts only; what to do about them is the rules' business. The sources of each file are named inside it.
 """

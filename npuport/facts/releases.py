@@ -17,7 +17,11 @@ def _rows() -> list[tuple[str, str]]:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version))
+    """The numbers of a version; a release candidate, 6.0.rc3, comes before 6.0.0."""
+    return tuple(
+        int(number) - (1000 if candidate else 0)
+        for candidate, number in re.findall(r"(rc)?(\d+)", version, re.IGNORECASE)
+    )
 
 
 @cache

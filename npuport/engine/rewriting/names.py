@@ -78,6 +78,15 @@ def _behind_trailing_comma(node: cst.Call, last: cst.Arg, argument: cst.Arg) -> 
     ]
 
 
+def without_argument(node: cst.Call, argument: cst.Arg) -> cst.Call:
+    """``node`` without one of its arguments; what closed the list of arguments closes it again."""
+    *before, last = node.args
+    kept = [arg for arg in node.args if arg is not argument]
+    if argument is last and before:
+        kept[-1] = kept[-1].with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    return node.with_changes(args=kept)
+
+
 def replace_argument(node: cst.Call, keyword: str, code: str, writer: Writer) -> cst.Call:
     """``node`` with the value of ``keyword=`` replaced by ``code``."""
     value = writer.expression(code)

@@ -30,6 +30,12 @@ def as_conjunction(code: str, node: ast.AST, around: ast.AST | None) -> str:
     return code if free else as_conditional(code, node, around)
 
 
+def as_product(code: str, node: ast.AST, around: ast.AST | None) -> str:
+    """``a * b`` in the place of ``node``; sums bind looser."""
+    in_sum = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Add | ast.Sub)
+    return code if in_sum else as_comparison(code, node, around)
+
+
 def _stands_free(node: ast.AST, around: ast.AST | None) -> bool:
     if isinstance(around, ast.Call):
         return around.func is not node
