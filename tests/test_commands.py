@@ -89,7 +89,7 @@ def test_folder_without_python_is_a_warning(npuport: Command, tmp_path: Path, co
     write_files(tmp_path, {"docs/notes.txt": "torch.cuda"})
     run = npuport(command, "docs")
     assert run.status == 0
-    assert "npuport: warning: no Python files under docs" in run.stderr.splitlines()
+    assert "npuport: warning: no Python files or notebooks under docs" in run.stderr.splitlines()
 
 
 def test_full_format_shows_line_place_reason_and_fix(npuport: Command, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_json_format_has_exactly_the_promised_keys(npuport: Command, tmp_path: P
     )
     assert set(first["fix"]) == {"applicability", "message", "edits"}
     assert first["fix"]["applicability"] == "safe"
-    assert all(set(edit) == {"content", "location", "end_location"} for edit in first["fix"]["edits"])
+    assert all(set(edit) == {"content", "location", "end_location", "cell"} for edit in first["fix"]["edits"])
     assert broken["fix"] is None
 
 

@@ -104,7 +104,7 @@ def test_hooks_are_commands_that_work(npuport: Command, tmp_path: Path) -> None:
     for hook in hooks:
         assert hook["language"] == "python"
         assert hook["require_serial"] is True
-        assert hook["types_or"] == ["python"]
+        assert hook["types_or"] == ["python", "jupyter"]
         name, *arguments = shlex.split(hook["entry"])
         assert name == "npuport"
         statuses[hook["id"]] = npuport(*arguments, *hook.get("args", ()), "agent.py").status

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SITE, SITE_FIXED, environment, git, write_files
+from tests.notebook_files import notebook, sources
 
 CHECKOUT = Path(__file__).parent.parent
 # Left out of the scratch copy of the tool: not needed to install it.
@@ -50,7 +51,7 @@ def test_finding_fails_the_commit_and_the_fix_hook_mends_it(tmp_path: Path) -> N
     excluding = '[tool.npuport]\nextend-exclude = ["generated"]\n'
     write_files(project, {
         ".pre-commit-config.yaml": config, "pyproject.toml": excluding, "agent.py": SITE, "generated/agent.py": SITE,
-        "notes.txt": "torch.cuda",
+        "notes.txt": "torch.cuda", "agent.ipynb": notebook(SITE),
     })  # fmt: skip
     git(project, "init", "-q")
     subprocess.run(
@@ -62,6 +63,7 @@ def test_finding_fails_the_commit_and_the_fix_hook_mends_it(tmp_path: Path) -> N
     status, said = commit(project, home, SKIP="npuport-fix")
     assert status == 1, said
     assert "agent.py:3:5" in said
+    assert "agent.ipynb:cell 1:3:5" in said
     assert "NPU102" in said
     assert "generated/agent.py" not in said
     assert (project / "agent.py").read_text() == SITE
@@ -70,9 +72,10 @@ def test_finding_fails_the_commit_and_the_fix_hook_mends_it(tmp_path: Path) -> N
     assert status == 1, said
     assert "files were modified by this hook" in said
     assert (project / "agent.py").read_text() == SITE_FIXED
+    assert sources((project / "agent.ipynb").read_text()) == [SITE_FIXED]
     assert (project / "generated" / "agent.py").read_text() == SITE
 
-    git(project, "add", "agent.py")
+    git(project, "add", "agent.py", "agent.ipynb")
     status, said = commit(project, home)
     assert status == 0, said
     assert git(project, "show", "HEAD:agent.py") == SITE_FIXED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,12 +12,13 @@ from npuport.analysis.module import ProjectFacts
 from npuport.cli.check import exit_status
 from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
+from npuport.engine.cells import in_cells
 from npuport.engine.fixing import fix_source
 from npuport.engine.porting import Outcome, port
 from npuport.engine.program import Program
 from npuport.reports.fixes import print_diff, print_left, print_summary
 from npuport.sources.errors import UnreadableSource, UsageError
-from npuport.sources.text import decode
+from npuport.sources.reading import read_source
 
 
 @click.command("fix", short_help="Rewrite what can be rewritten; say what is left for a person.")
@@ -63,7 +65,7 @@ def _fix_stdin(job: Job, *, unsafe: bool, quiet: bool) -> int:
     data = sys.stdin.buffer.read()
     name, checker = job.stdin_filename, job.checker(with_edits=True)
     try:
-        source = decode(name, data)
+        source = read_source(name, data)
         fixed = fix_source(checker, source, ProjectFacts(), unsafe=unsafe, ignored=job.ignored(name))
         if fixed.text != source.text and not source.round_trips:
             raise UnreadableSource(f"its bytes are not exact {source.encoding}")
@@ -73,5 +75,5 @@ def _fix_stdin(job: Job, *, unsafe: bool, quiet: bool) -> int:
     if fixed.fault:
         raise UsageError(f"{name}: left as it was: {fixed.fault}")
     if not quiet:
-        print_left(fixed.remaining, unsafe=unsafe)
+        print_left(in_cells(replace(source, text=fixed.text), fixed.remaining), unsafe=unsafe)
     return exit_status(fixed.remaining, job.settings.fail_level)

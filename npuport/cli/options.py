@@ -153,6 +153,6 @@ def show(settings: Settings) -> str:
 
 
 def warn_of_nothing(files: list[Path], job: Job, *, quiet: bool) -> None:
-    """Say on stderr that the paths hold no Python."""
+    """Say on stderr that the paths hold nothing to read."""
     if not files and not quiet:
-        click.echo(f"npuport: warning: no Python files under {', '.join(map(str, job.paths))}", err=True)
+        click.echo(f"npuport: warning: no Python files or notebooks under {', '.join(map(str, job.paths))}", err=True)

@@ -9,6 +9,7 @@
 - ``imports``      the one planner of imports and helper lines
 - ``checking``     one file to its findings; ``fixing`` one file to its fixed text
 - ``suppressions`` the comments ``# npuport: ignore[...]``; ``ignores`` writes them into files
+- ``cells``        a notebook's findings by cell and row, and by rows of the joined text
 - ``gate``         which rules a file's bytes leave something to say
 - ``program``      many files to findings: project facts, ``cache``, process pool; ``porting`` to fixed files
 - ``files``        atomic writing

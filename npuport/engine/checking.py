@@ -258,7 +258,7 @@ def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
     """The edits of several fixes and of the imports that they need, each once, sorted.
 
     Raises:
-        NotFixable: the imports have no sound place.
+        NotFixable: the imports have no sound place, or the file takes no such edit.
     """
     fixes = list(rendered)
     edits = {edit for fix in fixes for edit in fix.edits}
@@ -268,6 +268,8 @@ def with_imports(module: Module, rendered: Iterable[Rendered]) -> list[Edit]:
         edits.update(
             plan(module, needs, min((fix.first_use for fix in fixes if fix.first_use is not None), default=end))
         )
+    if not all(module.source.accepts(edit.start, edit.end, edit.text) for edit in edits):
+        raise NotFixable("an edit does not lie in one cell, or touches what is no Python")
     return sorted(edits)
 
 

@@ -34,14 +34,23 @@ class Location:
     row: int
     column: int
 
+    def shifted(self, rows: int) -> Location:
+        """The place some rows further down."""
+        return Location(self.row + rows, self.column)
+
 
 @dataclass(frozen=True)
 class TextEdit:
-    """Replace what lies between two places by ``content``."""
+    """Replace what lies between two places by ``content``.
+
+    Attributes:
+        cell: a notebook's cell from 1. The row below a cell's last one is a place too, for what comes after it.
+    """
 
     content: str
     location: Location
     end_location: Location
+    cell: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,9 +86,15 @@ class Finding:
     cell: int | None = None
 
     @property
-    def sort_key(self) -> tuple[str, int, int, str]:
+    def sort_key(self) -> tuple[str, int, int, int, str]:
         """Order of reports: by file, place and code."""
-        return (self.filename, self.location.row, self.location.column, self.code)
+        return (self.filename, self.cell or 0, self.location.row, self.location.column, self.code)
+
+    @property
+    def place(self) -> str:
+        """File, row and column, as people and editors read them; in a notebook also the cell."""
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{self.filename}:{cell}{self.location.row}:{self.location.column}"
 
     def as_dict(self) -> dict[str, Any]:
         """The finding as JSON data."""
@@ -104,10 +119,7 @@ class Finding:
 
     def shifted(self, rows: int) -> Finding:
         """The same finding some rows further down."""
-        start, end = self.location, self.end_location
-        return replace(
-            self, location=replace(start, row=start.row + rows), end_location=replace(end, row=end.row + rows)
-        )
+        return replace(self, location=self.location.shifted(rows), end_location=self.end_location.shifted(rows))
 
 
 def _fix(data: dict[str, Any]) -> ProposedFix:
@@ -115,4 +127,4 @@ def _fix(data: dict[str, Any]) -> ProposedFix:
 
 
 def _edit(data: dict[str, Any]) -> TextEdit:
-    return TextEdit(data["content"], Location(**data["location"]), Location(**data["end_location"]))
+    return TextEdit(data["content"], Location(**data["location"]), Location(**data["end_location"]), data["cell"])

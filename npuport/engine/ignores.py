@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+from npuport.engine.cells import in_text
 from npuport.engine.checking import SYNTAX_ERROR, UNUSED_SUPPRESSION
 from npuport.engine.files import ChangedMeanwhile, write_atomically
 from npuport.engine.finding import Finding
 from npuport.engine.suppressions import with_ignores
 from npuport.sources.errors import UnreadableSource
-from npuport.sources.text import decode, read_bytes
+from npuport.sources.reading import read_source
+from npuport.sources.text import read_bytes
 
 
 def suppress_findings(findings: list[Finding], reason: str) -> tuple[int, list[str]]:
@@ -28,8 +30,9 @@ def suppress_findings(findings: list[Finding], reason: str) -> tuple[int, list[s
         path = Path(filename)
         try:
             data = read_bytes(path)
-            source = decode(path, data)
-            write_atomically(path, source.encode(with_ignores(source, found, reason)), data)
+            source = read_source(path, data)
+            text = with_ignores(source, in_text(source, found), reason)
+            write_atomically(path, source.encode(text), data)
             written += len(found)
         except (UnreadableSource, ChangedMeanwhile, OSError, UnicodeEncodeError) as error:
             faults.append(f"{filename}: {getattr(error, 'strerror', None) or error}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from npuport.engine.cells import in_cells
 from npuport.engine.checking import unreadable
 from npuport.engine.files import ChangedMeanwhile, write_atomically
 from npuport.engine.finding import Finding
@@ -79,7 +80,7 @@ def port(program: Program, *, unsafe: bool, write: bool, progress: Callable[[int
 def _fix(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool) -> tuple[SourceText, Fixed] | None:
     """The fixed text of one file; None where there is nothing to look at."""
     try:
-        if file.data is not None and not file.named and not program.checker.rules_for(file.data):
+        if file.data is not None and not file.named and not program.checker.rules_for(file.code):
             return None
         source = program.source(file)
     except UnreadableSource as error:
@@ -131,9 +132,13 @@ def _conclude(file: SourceFile, source: SourceText, fixed: Fixed, outcome: Outco
             outcome.faults.append(f"{file.path}: not written: {getattr(error, 'strerror', None) or error}")
             return
         mark = "\ufeff" if source.byte_order_mark else ""
-        outcome.changed.append(ChangedFile(file.path, mark + source.text, mark + fixed.text, source.encoding))
+        before, after = mark + source.written(source.text), mark + source.written(fixed.text)
+        outcome.changed.append(ChangedFile(file.path, before, after, source.encoding))
     outcome.ported += fixed.ported
-    outcome.remaining += fixed.remaining if write else _at_old_places(fixed, source.text)
+    if write:
+        outcome.remaining += in_cells(replace(source, text=fixed.text), fixed.remaining)
+    else:
+        outcome.remaining += in_cells(source, _at_old_places(fixed, source.text))
 
 
 def _at_old_places(fixed: Fixed, before: str) -> list[Finding]:

@@ -21,12 +21,14 @@ from npuport.engine.cache import (
     cached_requests,
     circumstances_of,
 )
+from npuport.engine.cells import in_cells
 from npuport.engine.checking import Checked, Checker, check_source, unreadable
 from npuport.engine.finding import Finding
 from npuport.engine.rule import Rule
 from npuport.sources.errors import UnreadableSource
+from npuport.sources.reading import code_in, read_source
 from npuport.sources.settings import Settings
-from npuport.sources.text import SourceText, decode, read_bytes
+from npuport.sources.text import SourceText, read_bytes
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -59,6 +61,12 @@ class SourceFile:
     named: bool = False
     fault: UnreadableSource | None = None
     entry: dict[str, Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def code(self) -> bytes:
+        """The Python in it; its bytes must have been read."""
+        assert self.data is not None
+        return code_in(self.path, self.data)
 
 
 @dataclass(frozen=True)
@@ -111,11 +119,11 @@ class Program:
                     file.facts = cached_facts(file.entry)
                     return file
                 assert file.data is not None
-                file.facts = scan(file.data)
+                file.facts = scan(file.code)
                 file.entry = self._cache.store(path, status, file.data, file.facts)
                 return file
             file.data = read_bytes(path)
-            file.facts = scan(file.data)
+            file.facts = scan(file.code)
         except UnreadableSource as error:
             file.fault = error
         except OSError as error:
@@ -128,9 +136,9 @@ class Program:
             return False
         if file.data is None:
             return bool(file.entry and file.entry.get("asks"))
-        if imports_foreign_library(file.data):
+        if imports_foreign_library(file.code):
             return False
-        return bool(self.checker.rules_for(file.data)) if self.checker.gate else self.checker.is_of_interest(file.data)
+        return bool(self.checker.rules_for(file.code)) if self.checker.gate else self.checker.is_of_interest(file.code)
 
     def _scan_imports(self) -> None:
         for file in self.files:
@@ -143,7 +151,7 @@ class Program:
                 file.data = read_bytes(file.path) if file.data is None else file.data
             except UnreadableSource:
                 continue
-            file.facts = scan(file.data, imports=True)
+            file.facts = scan(file.code, imports=True)
             if self._cache is not None and file.entry is not None:
                 self._cache.store_facts(file.entry, file.facts)
 
@@ -157,7 +165,7 @@ class Program:
             raise file.fault
         if file.data is None:
             file.data = read_bytes(file.path)
-        return decode(file.path, file.data)
+        return read_source(file.path, file.data)
 
     def ignored(self, path: Path) -> frozenset[str]:
         """Codes that ``per-file-ignores`` takes away in a file."""
@@ -207,11 +215,11 @@ class Program:
         waiting: list[SourceFile] = []
         for file in files:
             try:
-                data = file.data if file.data is not None else read_bytes(file.path)
+                data = file.data = file.data if file.data is not None else read_bytes(file.path)
             except UnreadableSource as error:
                 yield file, unreadable(self.checker, str(file.path), error)
                 continue
-            rules = self.checker.rules_for(data)
+            rules = self.checker.rules_for(file.code)
             if rules or file.named:
                 tasks.append(
                     FileTask(file.path, data, self.facts_of(file.path), self.ignored(file.path), file.named, rules)
@@ -291,11 +299,12 @@ def check_bytes(checker: Checker, task: FileTask, whole: WholeProgram | None = N
     A file that is broken and of no interest to any rule is reported only where it was named itself.
     """
     try:
-        source = decode(task.path, task.data)
+        source = read_source(task.path, task.data)
         checked = check_source(checker, source, task.project, task.ignored, task.rules, whole)
+        checked.findings = in_cells(source, checked.findings)
     except UnreadableSource as error:
         checked = Checked(unreadable(checker, str(task.path), error))
-    if checked.module is None and not task.named and not checker.is_of_interest(task.data):
+    if checked.module is None and not task.named and not checker.is_of_interest(code_in(task.path, task.data)):
         return []
     return checked.findings
 

@@ -16,6 +16,7 @@ from npuport.analysis.walk import block_of
 from npuport.engine.fix import Fix, Insertion, NotFixable, Rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.writer import Need, Writer
+from npuport.sources.text import common_ends
 
 _COMMENT = re.compile(r"#[^\r\n]*")
 
@@ -162,13 +163,7 @@ def _code_of(node: cst.CSTNode) -> str:
 def _trimmed(start: int, before: str, after: str) -> Edit | None:
     if before == after:
         return None
-    head = 0
-    limit = min(len(before), len(after))
-    while head < limit and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(before, after)
     return Edit(start + head, start + len(before) - tail, after[head : len(after) - tail])
 
 

@@ -1,6 +1,6 @@
 """Portable style in a package: one module with the helper names where three or more of its files need them.
 
-A script keeps its own two lines, since it must run from anywhere; a module of an import package can import.
+A script or notebook keeps its own two lines, since it must run from anywhere; a module of an import package can import.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from npuport.sources.reading import NOTEBOOK
 
 MODULE_NAME = "device_names"
 ENOUGH_FILES = 3
@@ -47,7 +49,7 @@ def shared_imports(texts: Mapping[Path, tuple[str, str]]) -> dict[Path, str]:
     for path, (before, after) in texts.items():
         package = top_package(path)
         defines = _DEFINES_HELPER.search(after) and not _DEFINES_HELPER.search(before)
-        if package is not None and defines and not _IS_SCRIPT.search(before):
+        if package is not None and defines and path.suffix != NOTEBOOK and not _IS_SCRIPT.search(before):
             needy[package].append(path)
     words: dict[Path, str] = {}
     for package, paths in needy.items():

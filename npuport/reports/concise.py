@@ -1,4 +1,4 @@
-"""One line a finding: ``file:row:column: CODE [*] message``."""
+"""One line a finding: ``file:row:column: CODE [*] message``, in a notebook ``file:cell 3:row:column``."""
 
 from __future__ import annotations
 
@@ -20,5 +20,4 @@ def write(report: Report) -> None:
 def line(finding: Finding) -> str:
     """The line of one finding; ``[*]`` marks a safe fix."""
     mark = " [*]" if finding.fix and finding.fix.applicability is Applicability.SAFE else ""
-    place = f"{finding.filename}:{finding.location.row}:{finding.location.column}"
-    return f"{place}: {finding.code}{mark} {finding.message}"
+    return f"{finding.place}: {finding.code}{mark} {finding.message}"

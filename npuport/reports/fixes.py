@@ -90,7 +90,7 @@ def _listed(title: str, findings: list[Finding]) -> list[str]:
     if not findings:
         return []
     lines = [f"{title}: {len(findings)}"]
-    lines += (f"  {_place(finding)} {finding.code} {_why(finding)}" for finding in findings[:_LISTED])
+    lines += (f"  {finding.place} {finding.code} {_why(finding)}" for finding in findings[:_LISTED])
     if len(findings) > _LISTED:
         lines.append(f"  and {len(findings) - _LISTED} more; `npuport check` lists them")
     return lines
@@ -99,7 +99,3 @@ def _listed(title: str, findings: list[Finding]) -> list[str]:
 def _why(finding: Finding) -> str:
     """The message, and for an unsafe fix what it would do and why it is unsafe."""
     return f"{finding.message}. {finding.fix.message}" if finding.fix is not None else finding.message
-
-
-def _place(finding: Finding) -> str:
-    return f"{finding.filename}:{finding.location.row}:{finding.location.column}"

@@ -26,7 +26,7 @@ def block(report: Report, finding: Finding) -> str:
     """The text of one finding."""
     head = click.style(f"{finding.code} {finding.name}", fg=_COLOURS[finding.severity], bold=True)
     lines = [f"{head} ({finding.severity.value}): {finding.message}"]
-    lines.append(f"  --> {finding.filename}:{finding.location.row}:{finding.location.column}")
+    lines.append(f"  --> {finding.place}")
     lines += _frame(report, finding)
     lines += (f"   = because {step}" for step in finding.evidence)
     if finding.fix is not None:
@@ -39,9 +39,9 @@ def _frame(report: Report, finding: Finding) -> list[str]:
     """The source line with the place underlined; tabs are widened so that the marks stand right."""
     source = report.source(finding.filename)
     row = finding.location.row
-    if source is None or row > len(source.line_starts):
+    if source is None or source.row_of(row, finding.cell) > len(source.line_starts):
         return []
-    text = source.line(row)
+    text = source.line(source.row_of(row, finding.cell))
     end = finding.end_location.column - 1 if finding.end_location.row == row else len(text)
     start = finding.location.column - 1
     before, marked = text[:start].expandtabs(4), text[start : max(end, start + 1)].expandtabs(4)

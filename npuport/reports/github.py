@@ -17,17 +17,23 @@ def write(report: Report) -> None:
 
 
 def annotation(finding: Finding) -> str:
-    """The workflow command; https://docs.github.com/actions/reference/workflow-commands-for-github-actions."""
-    properties = {
-        "title": f"npuport ({finding.code})",
-        "file": finding.filename,
-        "line": finding.location.row,
-        "col": finding.location.column,
-        "endLine": finding.end_location.row,
-        "endColumn": finding.end_location.column,
-    }
-    joined = ",".join(f"{key}={_escaped(str(value), in_property=True)}" for key, value in properties.items())
-    return f"::{_LEVELS[finding.severity]} {joined}::{_escaped(f'{finding.code} {finding.message}')}"
+    """The workflow command; https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+
+    GitHub knows no cells: a notebook's findings stand at the file, with cell and row in the text.
+    """
+    properties = {"title": f"npuport ({finding.code})", "file": finding.filename}
+    text = f"{finding.code} {finding.message}"
+    if finding.cell is None:
+        properties |= {
+            "line": str(finding.location.row),
+            "col": str(finding.location.column),
+            "endLine": str(finding.end_location.row),
+            "endColumn": str(finding.end_location.column),
+        }
+    else:
+        text = f"cell {finding.cell}:{finding.location.row}:{finding.location.column}: {text}"
+    joined = ",".join(f"{key}={_escaped(value, in_property=True)}" for key, value in properties.items())
+    return f"::{_LEVELS[finding.severity]} {joined}::{_escaped(text)}"
 
 
 def _escaped(text: str, *, in_property: bool = False) -> str:

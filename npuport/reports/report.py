@@ -8,7 +8,8 @@ from pathlib import Path
 
 from npuport.engine.finding import Applicability, Finding
 from npuport.sources.errors import UnreadableSource
-from npuport.sources.text import SourceText, decode, read_bytes
+from npuport.sources.reading import read_source
+from npuport.sources.text import SourceText, read_bytes
 
 
 @dataclass
@@ -35,9 +36,8 @@ class Report:
         if filename not in self._sources:
             try:
                 path = Path(filename)
-                self._sources[filename] = decode(
-                    path, self.texts[filename] if filename in self.texts else read_bytes(path)
-                )
+                data = self.texts[filename] if filename in self.texts else read_bytes(path)
+                self._sources[filename] = read_source(path, data)
             except UnreadableSource:
                 self._sources[filename] = None
         return self._sources[filename]

@@ -2,6 +2,9 @@
 
 - ``discovery`` the files under the paths that were named
 - ``text``      bytes to text and back, with line ends, byte-order mark and places
+- ``notebooks`` the code cells of a notebook as one text, and back; ``ipython`` knows what is no Python in them,
+  ``json_text`` changes strings in a JSON document
+- ``reading``   a file's bytes as text, whatever kind of file it is
 - ``settings``  ``pyproject.toml`` and the command line
 - ``errors``    what the user can put right, and files that cannot be read
 

@@ -1,4 +1,4 @@
-"""From the paths that a user names to the Python files that are read."""
+"""From the paths that a user names to the Python files and notebooks that are read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from npuport.sources.errors import UsageError
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-SUFFIXES = (".py", ".pyw")
-_OTHER_ENDING = re.compile(r"\*\*?\.(?!py)[\w-]+")
+SUFFIXES = (".py", ".pyw", ".ipynb")
+_OTHER_ENDING = re.compile(r"\*\*?\.(?!py|ipynb)[\w-]+")
 
 
 def discover(paths: Iterable[Path], exclude: tuple[str, ...], root: Path, *, force_exclude: bool = False) -> list[Path]:
     """The files to read, each once, sorted, named as the user named their folder.
 
     A file that is named itself is always read, whatever its ending, unless ``force_exclude`` is on (for
-    pre-commit, which names every file). A folder gives its Python files: those that git tracks or would
+    pre-commit, which names every file). A folder gives its Python files and notebooks: those that git tracks or would
     track when it lies in a git tree, else all that its ``.gitignore`` does not leave out.
 
     Args:
@@ -102,7 +102,7 @@ class _Exclusion:
 
 
 def _files_below(folder: Path, excluded: _Exclusion) -> Iterator[str]:
-    """Names of the Python files below a folder, relative to it and with ``/``."""
+    """Names of the Python files and notebooks below a folder, relative to it and with ``/``."""
     names = _git_listing(folder)
     if names is None:
         names = _walk(folder, excluded)
@@ -131,7 +131,7 @@ def _git_listing(folder: Path) -> Iterable[str] | None:
 
 
 def _gitignore_of(folder: Path) -> _Patterns:
-    """What the folder's ``.gitignore`` says of Python files and of folders."""
+    """What the folder's ``.gitignore`` says of the files that are read and of folders."""
     try:
         lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -76,7 +76,25 @@ class SourceText:
             UnicodeEncodeError: ``text`` has a character that the encoding lacks.
         """
         mark = codecs.BOM_UTF8 if self.byte_order_mark else b""
-        return mark + text.encode(self.encoding)
+        return mark + self.written(text).encode(self.encoding)
+
+    # What a notebook answers in its own way.
+
+    def written(self, text: str) -> str:
+        """The characters of the file when its code is ``text``."""
+        return text
+
+    def accepts(self, start: int, end: int, text: str) -> bool:
+        """Whether the characters from ``start`` up to ``end`` may become ``text``."""
+        return True
+
+    def cell_at(self, row: int) -> tuple[int | None, int]:
+        """The number of the cell that has a row of the text, and the row on which that cell starts."""
+        return None, 1
+
+    def row_of(self, row: int, cell: int | None) -> int:
+        """The row of the text that is a row of a cell."""
+        return row
 
 
 def declared_encoding(data: bytes) -> str:
@@ -145,3 +163,15 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UnreadableSource(f"cannot be read: {error.strerror or error}") from None
+
+
+def common_ends(before: str, after: str) -> tuple[int, int]:
+    """How many characters two texts share at their start, and how many of the others at their end."""
+    head = 0
+    limit = min(len(before), len(after))
+    while head < limit and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return head, tail

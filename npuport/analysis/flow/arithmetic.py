@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from npuport.analysis.flow.dtypes import BOOL, divided, together
 from npuport.analysis.flow.library.evaluation import Evaluation
-from npuport.analysis.flow.library.promotion import array_dtypes, combined
+from npuport.analysis.flow.library.promotion import Conversion, array_dtypes, combined
 from npuport.analysis.flow.value import (
     A_BOOL,
     A_FLOAT,
@@ -67,7 +68,9 @@ def _with_tensor(run: Evaluation, node: ast.AST, operator: type[ast.operator], l
         run.event("arithmetic", node, left, operator.__name__, (right,))
     if operator in _BITWISE:
         return combined(run, node, (left, right), with_evidence=False)
-    conversion = divided if operator is ast.Div else None
+    conversion: Conversion | None = None
+    if operator is ast.Div:
+        conversion = partial(divided, numpy=ARRAY in left.atoms or ARRAY in right.atoms)
     return combined(run, node, (left, right), conversion, unknown_is_floating=operator in _BLENDING)
 
 

@@ -7,6 +7,7 @@ import ast
 from npuport.analysis.flow.declarations import library
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.library.dispatch import attribute as attribute_of_library
+from npuport.analysis.flow.library.dispatch import constant
 from npuport.analysis.flow.value import (
     A_BOOL,
     CLASS,
@@ -31,7 +32,7 @@ def attribute(run: Evaluation, base: Value, name: str, node: ast.Attribute) -> V
         kind = atom.kind
         if kind == LIBRARY:
             for ref in atom.refs:
-                result = join(result, library(f"{ref}.{name}"))
+                result = join(result, constant(f"{ref}.{name}") or library(f"{ref}.{name}"))
         elif kind in (INSTANCE, CLASS):
             result = join(result, _of_class(run, atom, name, node))
         elif kind == FILE:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 
 from npuport.analysis.flow.attributes import attribute
-from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
-from npuport.analysis.flow.library.containers import make_namedtuple
 from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object
 from npuport.analysis.flow.library.environments import step_result
-from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
 from npuport.analysis.flow.library.tensor_methods import method_proves_tensor, moved_unknown, weak_method
+from npuport.analysis.flow.program_calls import call_function, call_functions, call_instance, instantiate
 from npuport.analysis.flow.value import (
     CLASS,
     ENVIRONMENT,
@@ -196,94 +194,20 @@ def _is_optimizer(receiver: Value, called: str, site: CallSite) -> bool:
 def _call_atom(run: Evaluation, site: CallSite, atom: Atom, receiver: Value | None) -> Value | None:
     kind = atom.kind
     if kind == FUNCTION:
-        return _call_functions(run, site, atom)
+        return call_functions(run, site, atom)
     if kind == CLASS:
         result: Value | None = None
         for ref in atom.refs:
-            result = join(result, _instantiate(run, site, ref))
+            result = join(result, instantiate(run, site, ref))
         return result
     if kind == INSTANCE:
-        return _call_instance(run, site, atom)
+        return call_instance(run, site, atom)
     if kind == LIBRARY:
         result = None
         for ref in atom.refs:
             result = join(result, call_library(run, ref, site))
         return result
     return call_object(run, atom, site)
-
-
-def _call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:
-    result: Value | None = None
-    for key in atom.refs:
-        function = run.knowledge.functions.get(key)
-        if function is not None:
-            result = join(result, call_function(run, site, function))
-    return result if result is not None else UNKNOWN
-
-
-def call_function(run: Evaluation, site: CallSite, function: Function) -> Value:
-    """Pass the arguments of a call to a function of the program; what that gives is known from its last visit."""
-    knowledge = run.knowledge
-    run.calls(function, site.node)
-    line, column = run.place(site.node)
-    where = f"{run.function.key}:{line}:{column}"
-    order, bound = function.order, function.bound
-    if bound and _names_class(run, site):
-        bound = 0  # Class.method(self, ...)
-    for position, value in enumerate(site.args):
-        if SPREAD in value.atoms:
-            break
-        if position + bound < len(order):
-            knowledge.pass_argument(function, order[position + bound], where, value)
-        elif function.spread:
-            knowledge.pass_argument(function, f"*{function.spread}", where, value)
-    for name, value in site.keywords.items():
-        if name in function.keyword_only or name in order:
-            knowledge.pass_argument(function, name, where, value)
-    knowledge.read(run.function, "return", function.key)
-    return function.returns if function.returns is not None else UNKNOWN
-
-
-def _names_class(run: Evaluation, site: CallSite) -> bool:
-    node = site.node.func
-    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
-        return False
-    return run.quietly(node.value).only(CLASS)
-
-
-def _instantiate(run: Evaluation, site: CallSite, key: str) -> Value:
-    if key.startswith(NAMEDTUPLE):
-        return make_namedtuple(key[len(NAMEDTUPLE) :], site)
-    knowledge = run.knowledge
-    declared = knowledge.classes.get(key)
-    if declared is None:
-        return UNKNOWN
-    bases = knowledge.library_bases(key)
-    if "typing.NamedTuple" in bases:
-        return make_namedtuple(",".join(declared.fields), site)
-    initialiser = knowledge.method(key, "__init__")
-    if initialiser is not None:
-        call_function(run, site, initialiser)
-    else:
-        for name, value in [*zip(declared.fields, site.args, strict=False), *site.keywords.items()]:
-            if name in declared.fields:
-                run.set_attribute(key, name, value)
-    instance = Value(Atom(INSTANCE, refs=frozenset({key})))
-    if any(base.endswith(("Env", "Wrapper")) for base in bases):
-        instance.atoms[ENVIRONMENT] = Atom(ENVIRONMENT)
-    return instance
-
-
-def _call_instance(run: Evaluation, site: CallSite, atom: Atom) -> Value | None:
-    """Calling an instance runs its ``forward`` or ``__call__``."""
-    result: Value | None = None
-    for key in atom.refs:
-        if key not in run.knowledge.classes:
-            continue
-        method = run.knowledge.method(key, "forward") or run.knowledge.method(key, "__call__")
-        if method is not None:
-            result = join(result, call_function(run, site, method))
-    return result
 
 
 # Unknown receivers

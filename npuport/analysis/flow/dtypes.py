@@ -124,7 +124,7 @@ def promote(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
 # Integers that a float this short cannot hold: NumPy takes float64, torch does not.
 _TOO_WIDE: Final = frozenset({
     ("int64", "float32"), ("float32", "int64"), ("int32", "float32"), ("float32", "int32"),
-    ("int64", "float16"), ("float16", "int64"),
+    ("int64", "float16"), ("float16", "int64"), ("int32", "float16"), ("float16", "int32"),
 })  # fmt: skip
 
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from npuport.analysis.flow.arithmetic import binary, compare
+from npuport.analysis.flow.arithmetic import binary, compare, unary
 from npuport.analysis.flow.attributes import attribute
+from npuport.analysis.flow.binding import bind
 from npuport.analysis.flow.calls import evaluate_call
-from npuport.analysis.flow.declarations import BODY, Function, function_of
+from npuport.analysis.flow.comprehensions import dict_comprehension, list_comprehension
+from npuport.analysis.flow.declarations import Function, function_of
 from npuport.analysis.flow.evaluation import Evaluation
-from npuport.analysis.flow.frames import COMPREHENSION, Frame
-from npuport.analysis.flow.gates import loop_over, narrowed
-from npuport.analysis.flow.statements import bind, test
+from npuport.analysis.flow.gates import narrowed
+from npuport.analysis.flow.library.containers import look_up
+from npuport.analysis.flow.statements import test
 from npuport.analysis.flow.value import (
     A_BOOL,
     A_TEXT,
-    AN_INT,
     ARRAY,
     EMPTY,
-    FILTERED,
     FUNCTION,
     IMPORT,
     LAYER,
     MAPPING,
-    MAX_DEPTH,
     MAX_KEYS,
     NOTHING,
     NUMBER,
-    ROWS,
     SEQUENCE,
     TENSOR,
     TEXT,
@@ -36,7 +33,6 @@ from npuport.analysis.flow.value import (
     Atom,
     Value,
     bounded,
-    constant_texts,
     element_of,
     join,
     join_all,
@@ -119,7 +115,7 @@ def _subscript(run: Evaluation, node: ast.Subscript) -> Value:
         elif kind == SEQUENCE:
             result = join(result, _element(atom, node.slice))
         elif kind == MAPPING:
-            result = join(result, _entry(atom, index))
+            result = join(result, look_up(atom, index))
         elif kind == LAYER:
             result = join(result, Value(atom))
     return result if result is not None else UNKNOWN
@@ -142,15 +138,6 @@ def _position(index: ast.expr) -> int | None:
     except (ValueError, TypeError, RecursionError):
         return None
     return value if isinstance(value, int) else None
-
-
-def _entry(atom: Atom, index: Value) -> Value | None:
-    items = atom.items if isinstance(atom.items, dict) else {}
-    keys = constant_texts(index)
-    if len(keys) == 1:
-        found = items.get(next(iter(keys)))
-        return found if found is not None else atom.element
-    return join_all([atom.element, *items.values()])
 
 
 def _slice(run: Evaluation, node: ast.Slice) -> Value:
@@ -206,13 +193,7 @@ def _unary(run: Evaluation, node: ast.UnaryOp) -> Value:
         if value.only(TENSOR):
             run.event("read", node, value, "truth")
         return A_BOOL
-    if isinstance(node.op, ast.Invert):
-        run.event("invert", node, value)
-        return value
-    number = value.get(NUMBER)
-    if number is not None and number.refs:  # the constant is another one now
-        return Value(*(Atom(NUMBER, a.dtypes) if a is number else a for a in value.atoms.values()))
-    return value
+    return unary(run, node, node.op, value)
 
 
 def _bool(run: Evaluation, node: ast.BoolOp) -> Value:
@@ -241,55 +222,6 @@ def _choice(run: Evaluation, node: ast.IfExp) -> Value:
     other = run.evaluate(node.orelse)
     run.names = before
     return join(body, other)
-
-
-def _comprehend(
-    run: Evaluation, node: ast.AST, generators: Iterable[ast.comprehension], results: Iterable[ast.expr]
-) -> tuple[list[Value], frozenset[str]]:
-    """The results of a comprehension, and the marks of the sequence that it makes."""
-    before, outer = run.names, run.frame
-    run.names = dict(before)
-    marks: set[str] = set()
-    for position, generator in enumerate(generators):
-        iterated = run.evaluate(generator.iter)
-        about = loop_over(run, generator.iter, iterated)
-        if position == 0 and any(ROWS in atom.marks for atom in iterated.atoms.values()):
-            marks.add(ROWS)
-        element = element_of(iterated)
-        if not element and isinstance(generator.iter, ast.Call) and getattr(generator.iter.func, "id", "") == "range":
-            element = AN_INT
-        run.frame = Frame(run.frame, COMPREHENSION, about, run.place(node))
-        bind_locally(run, generator.target, element)
-        for condition in generator.ifs:
-            test(run, condition)
-            marks.add(FILTERED)
-    values = [run.evaluate(result) for result in results]
-    run.names, run.frame = before, outer
-    return values, frozenset(marks)
-
-
-def bind_locally(run: Evaluation, target: ast.expr, value: Value) -> None:
-    """Bind a comprehension's target, which is local even in a module body."""
-    if isinstance(target, ast.Name):
-        run.names[target.id] = value
-    elif isinstance(target, ast.Tuple | ast.List) and run.function.name == BODY:
-        atom = value.get(SEQUENCE)
-        parts = atom.items if atom is not None and isinstance(atom.items, tuple) else ()
-        for position, part in enumerate(target.elts):
-            known = parts[position] if len(parts) == len(target.elts) else element_of(value)
-            bind_locally(run, part, known)
-    else:
-        bind(run, target, value)
-
-
-def _list_comprehension(run: Evaluation, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
-    (element,), marks = _comprehend(run, node, node.generators, (node.elt,))
-    return sequence(bounded(element, MAX_DEPTH - 1), marks=marks)
-
-
-def _dict_comprehension(run: Evaluation, node: ast.DictComp) -> Value:
-    (_, element), _ = _comprehend(run, node, node.generators, (node.key, node.value))
-    return Value(Atom(MAPPING, element=bounded(element, MAX_DEPTH - 1)))
 
 
 def _lambda(run: Evaluation, node: ast.Lambda) -> Value:
@@ -344,10 +276,10 @@ Evaluation.EXPRESSIONS.update(
         ast.BoolOp: _bool,
         ast.Compare: _compare,
         ast.IfExp: _choice,
-        ast.ListComp: _list_comprehension,
-        ast.SetComp: _list_comprehension,
-        ast.GeneratorExp: _list_comprehension,
-        ast.DictComp: _dict_comprehension,
+        ast.ListComp: list_comprehension,
+        ast.SetComp: list_comprehension,
+        ast.GeneratorExp: list_comprehension,
+        ast.DictComp: dict_comprehension,
         ast.Lambda: _lambda,
         ast.Yield: _yield,
         ast.YieldFrom: _yield,

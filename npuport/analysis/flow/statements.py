@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from npuport.analysis.flow.arithmetic import binary
+from npuport.analysis.flow.binding import bind
 from npuport.analysis.flow.declarations import Definition
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import EVERY_NTH, GATE, LOOP, Frame
@@ -17,17 +18,13 @@ from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
     AN_INT,
     CLASS,
-    MAPPING,
     NOTHING,
     SEQUENCE,
     TENSOR,
-    UNKNOWN,
     Value,
     bounded,
-    constant_texts,
     element_of,
     join,
-    sequence,
 )
 
 
@@ -126,52 +123,6 @@ def _augmented(run: Evaluation, statement: ast.AugAssign) -> bool:
     else:
         bind(run, target, value)
     return False
-
-
-def bind(run: Evaluation, target: ast.expr, value: Value) -> None:
-    """Give a target a value."""
-    if isinstance(target, ast.Name):
-        run.set_name(target.id, value)
-    elif isinstance(target, ast.Attribute):
-        base = run.evaluate(target.value)
-        if isinstance(target.value, ast.Name):
-            run.names[f"{target.value.id}.{target.attr}"] = value
-        run.write_attribute(base, target.attr, value)
-    elif isinstance(target, ast.Tuple | ast.List):
-        _unpack(run, target, value)
-    elif isinstance(target, ast.Starred):
-        bind(run, target.value, sequence(value))
-    elif isinstance(target, ast.Subscript):
-        _store(run, target, value)
-
-
-def _unpack(run: Evaluation, target: ast.Tuple | ast.List, value: Value) -> None:
-    starred = any(isinstance(element, ast.Starred) for element in target.elts)
-    parts: tuple[Value, ...] | None = None
-    atom = value.get(SEQUENCE)
-    if not starred and atom is not None and isinstance(atom.items, tuple) and len(atom.items) == len(target.elts):
-        parts = atom.items
-    element = UNKNOWN if starred else element_of(value)
-    for position, name in enumerate(target.elts):
-        bind(run, name, parts[position] if parts is not None else element)
-
-
-def _store(run: Evaluation, target: ast.Subscript, value: Value) -> None:
-    base = run.evaluate(target.value)
-    index = run.evaluate(target.slice)
-    run.event("store", target, base, values=(index, value))
-    for atom in base.atoms.values():
-        if atom.kind == MAPPING:
-            keys = constant_texts(index)
-            if len(keys) == 1:
-                items = dict(atom.items) if isinstance(atom.items, dict) else {}
-                key = next(iter(keys))
-                items[key] = join(items.get(key), value)
-                run.mutate(target.value, bounded(Value(atom.holding(atom.element, items))))
-            else:
-                run.mutate(target.value, bounded(Value(atom.holding(join(atom.element, value), atom.items))))
-        elif atom.kind == SEQUENCE:
-            run.mutate(target.value, bounded(Value(atom.holding(join(atom.element, value), atom.items))))
 
 
 # Branches

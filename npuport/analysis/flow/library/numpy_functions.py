@@ -12,7 +12,9 @@ from npuport.analysis.flow.dtypes import (
     ANY_DTYPE,
     BOOL,
     FLOAT64,
+    INT32,
     INT64,
+    INTEGRAL,
     NUMPY_TYPES,
     divided,
     dtypes_of_argument,
@@ -46,6 +48,7 @@ from npuport.analysis.flow.value import (
     sequence,
 )
 
+_WIDE_INTEGERS: Final = INT32 | INT64
 # Something of NumPy of which nothing else is known.
 SOMETHING: Final = Value(Atom(NUMPY))
 
@@ -54,8 +57,19 @@ def _divided(dtypes: frozenset[str]) -> frozenset[str]:
     return divided(dtypes, numpy=True)
 
 
+def _evaluated(dtypes: frozenset[str]) -> frozenset[str]:
+    """Functions such as ``exp`` take the shortest float that holds the integers."""
+    return frozenset("float16" if dtype in ("bool", "uint8") else dtype for dtype in dtypes) - INTEGRAL | (
+        FLOAT64 if not dtypes.isdisjoint(_WIDE_INTEGERS) else EMPTY
+    )
+
+
 def _to_int64(_: frozenset[str]) -> frozenset[str]:
     return INT64
+
+
+def _to_float64(_: frozenset[str]) -> frozenset[str]:
+    return FLOAT64
 
 
 def _to_bool(_: frozenset[str]) -> frozenset[str]:
@@ -69,46 +83,54 @@ class Function(NamedTuple):
         first: position of the first operand that counts for the dtype.
         last: position after the last one.
         conversion: from the operands' dtypes to the result's; None where they stay.
+        numbers_bend: whether Python numbers take the dtype of the arrays beside them.
     """
 
     first: int = 0
     last: int = 1
     conversion: Conversion | None = None
+    numbers_bend: bool = True
 
 
 _ELEMENTWISE: Final[dict[Function, str]] = {
     Function(): """
-        expand_dims squeeze reshape transpose abs absolute fabs clip copy flip flipud fliplr tile repeat moveaxis
-        swapaxes roll pad ravel sign square negative positive atleast_1d atleast_2d atleast_3d nan_to_num broadcast_to
-        diff diag tril triu sort partition take take_along_axis delete round around rint floor ceil trunc conj real
-        rot90 rollaxis resize compress extract unique trim_zeros ediff1d reciprocal
+        expand_dims squeeze reshape transpose abs absolute clip copy flip flipud fliplr tile repeat moveaxis swapaxes
+        roll pad ravel sign square negative positive atleast_1d atleast_2d atleast_3d nan_to_num broadcast_to diff
+        diag tril triu sort partition take take_along_axis delete round around floor ceil trunc conj real rot90
+        rollaxis resize unique trim_zeros ediff1d reciprocal setdiff1d
         """,
     Function(conversion=summed): "cumsum cumprod nancumsum",
-    Function(conversion=_divided): """
-        exp exp2 expm1 log log1p log2 log10 sqrt cbrt tanh tan sin cos arcsin arccos arctan sinh cosh
-        arcsinh arccosh arctanh deg2rad rad2deg radians degrees sinc gradient
+    Function(conversion=_evaluated): """
+        exp exp2 expm1 log log1p log2 log10 sqrt cbrt tanh tan sin cos arcsin arccos arctan sinh cosh arcsinh arccosh
+        arctanh deg2rad rad2deg radians degrees fabs rint
         """,
     Function(last=2): """
-        maximum minimum fmax fmin append add subtract multiply power mod remainder fmod floor_divide matmul dot inner
-        outer cross kron union1d intersect1d setdiff1d bitwise_and bitwise_or bitwise_xor
+        maximum minimum fmax fmin add subtract multiply power mod remainder fmod floor_divide matmul bitwise_and
+        bitwise_or bitwise_xor union1d
         """,
-    Function(last=2, conversion=_divided): "divide true_divide arctan2 hypot copysign logaddexp float_power",
+    Function(last=2, numbers_bend=False): "append dot inner outer kron intersect1d",
+    Function(conversion=_divided): "sinc",
+    Function(last=2, conversion=_divided): "divide true_divide",
+    Function(last=2, conversion=_evaluated): "arctan2 hypot copysign logaddexp",
+    Function(last=2, conversion=_to_float64): "float_power",
     Function(first=1, last=3): "where",
-    Function(conversion=_to_int64): "argsort argpartition argwhere flatnonzero searchsorted digitize bincount lexsort",
+    Function(conversion=_to_int64): """
+        argsort argpartition argwhere flatnonzero searchsorted digitize bincount
+        """,
     Function(conversion=_to_bool): """
         isnan isinf isfinite isin in1d isclose logical_and logical_or logical_xor logical_not equal not_equal greater
         greater_equal less less_equal signbit
         """,
 }
-_FUNCTIONS: Final = {name: function for function, names in _ELEMENTWISE.items() for name in names.split()}
+FUNCTIONS: Final = {name: function for function, names in _ELEMENTWISE.items() for name in names.split()}
 
 # One number where no axis is given; also methods of arrays.
 REDUCTIONS: Final[dict[str, Conversion | None]] = {
     **dict.fromkeys(
         ("mean", "std", "var", "average", "median", "percentile", "quantile", "nanmean", "nanstd", "nanvar",
          "nanmedian", "norm"), _divided),
-    **dict.fromkeys(("sum", "prod", "nansum"), summed),
-    **dict.fromkeys(("max", "min", "amax", "amin", "nanmax", "nanmin", "ptp", "trace"), None),
+    **dict.fromkeys(("sum", "prod", "nansum", "trace"), summed),
+    **dict.fromkeys(("max", "min", "amax", "amin", "nanmax", "nanmin", "ptp"), None),
     **dict.fromkeys(("argmax", "argmin", "nanargmax", "nanargmin", "count_nonzero"), _to_int64),
     **dict.fromkeys(("any", "all"), _to_bool),
 }  # fmt: skip
@@ -149,7 +171,7 @@ def call(run: Evaluation, dotted: str, site: CallSite) -> Value:
         return special(run, name, site)
     if name == "where" and len(site.args) == 1:
         return sequence(array(INT64, run.origin(site.node)))
-    function = _FUNCTIONS.get(name)
+    function = FUNCTIONS.get(name)
     if function is not None:
         return _elementwise(run, function, site)
     if dotted in NUMPY_TYPES:
@@ -184,7 +206,7 @@ def dtypes_named(site: CallSite, position: int = 99) -> frozenset[str] | None:
 
 def _elementwise(run: Evaluation, function: Function, site: CallSite) -> Value:
     operands = site.args[function.first : function.last]
-    dtypes = array_dtypes(operands)
+    dtypes = array_dtypes(operands, numbers_bend=function.numbers_bend)
     if function.conversion is not None:
         dtypes = function.conversion(dtypes)
     dtypes = dtypes_named(site) or dtypes

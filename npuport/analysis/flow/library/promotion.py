@@ -45,6 +45,10 @@ _PROMOTED: Final = INTEGRAL | FLOAT64
 _FLOATING_PARTNER: Final = frozenset({"float16", "float32", "?"})
 # Results of these dtypes are worth telling where they come from, beyond the operation at hand.
 _TRACED: Final = FLOAT64 | INT64 | BOOL | UINT8
+_KIND_OF_NUMBER: Final = {
+    **dict.fromkeys(("int32", "int64", "uint8"), "int"),
+    **dict.fromkeys(("float16", "float32", "float64", "bool", "?"), "float"),
+}
 _KEPT_BESIDE_UNKNOWN: Final = frozenset({"float32", "float64"})
 _NO_EVIDENCE: Final[frozenset[Mixed]] = frozenset()
 
@@ -98,10 +102,12 @@ def _beside(dtypes: frozenset[str], other: Value) -> frozenset[str]:
     number = other.get(NUMBER)
     if number is not None:
         return with_number(dtypes, number.dtypes)
-    for kind in (ARRAY, NUMPY_SCALAR):
-        atom = other.get(kind)
-        if atom is not None:
-            return promote(dtypes, atom.dtypes)
+    scalar = other.get(NUMPY_SCALAR)
+    if scalar is not None:  # a number like Python's for torch, even a float64
+        return with_number(dtypes, frozenset(map(_KIND_OF_NUMBER.__getitem__, scalar.dtypes)))
+    atom = other.get(ARRAY)
+    if atom is not None:
+        return promote_arrays(dtypes, atom.dtypes)
     if not other or NUMPY in other.atoms:
         return frozenset(dtype if dtype in _KEPT_BESIDE_UNKNOWN else "?" for dtype in dtypes)
     return dtypes
@@ -134,13 +140,13 @@ def _origin(run: Evaluation, node: ast.AST, tensors: Sequence[Atom], result: fro
     return run.origin(node)
 
 
-def array_dtypes(operands: Iterable[Value]) -> frozenset[str]:
-    """The dtypes of a NumPy operation: Python numbers bend to the arrays beside them."""
+def array_dtypes(operands: Iterable[Value], *, numbers_bend: bool = True) -> frozenset[str]:
+    """The dtypes of a NumPy operation: in most, Python numbers bend to the arrays beside them."""
     dtypes: frozenset[str] | None = None
     numbers: frozenset[str] = EMPTY
     weak: list[Value] = []
     for value in operands:
-        if value.only(NUMBER):
+        if numbers_bend and value.only(NUMBER):
             numbers |= value.atoms[NUMBER].dtypes
             weak.append(value)
         else:

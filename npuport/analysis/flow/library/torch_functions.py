@@ -13,7 +13,6 @@ from npuport.analysis.flow.dtypes import (
 from npuport.analysis.flow.events import CallSite
 from npuport.analysis.flow.library import data_loading, distributions, layers, operators, tensor_methods
 from npuport.analysis.flow.library.evaluation import Evaluation, LibraryCall
-from npuport.analysis.flow.library.promotion import combined
 from npuport.analysis.flow.library.torch_creation import CREATION, legacy_on_accelerator
 from npuport.analysis.flow.value import (
     A_BOOL,
@@ -62,14 +61,9 @@ def _first(run: Evaluation, name: str, site: CallSite) -> Value:
     return site.first
 
 
-def _einsum(run: Evaluation, name: str, site: CallSite) -> Value:
-    return combined(run, site.node, site.args[1:])
-
-
 _FUNCTIONS: Final[dict[str, LibraryCall]] = {
     "device": _device,
     "compile": _first,
-    "einsum": _einsum,
 }
 _FIXED: Final = {
     "save": NOTHING,

@@ -1,0 +1,97 @@
+"""Calls of functions, methods and classes of the program: arguments are passed, results known from the last visit."""
+
+from __future__ import annotations
+
+import ast
+
+from npuport.analysis.flow.declarations import Function
+from npuport.analysis.flow.evaluation import Evaluation
+from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.library.containers import make_namedtuple
+from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
+from npuport.analysis.flow.value import (
+    CLASS,
+    ENVIRONMENT,
+    INSTANCE,
+    SPREAD,
+    UNKNOWN,
+    Atom,
+    Value,
+    join,
+)
+
+
+def call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:
+    """What any of the functions that an atom names gives."""
+    result: Value | None = None
+    for key in atom.refs:
+        function = run.knowledge.functions.get(key)
+        if function is not None:
+            result = join(result, call_function(run, site, function))
+    return result if result is not None else UNKNOWN
+
+
+def call_function(run: Evaluation, site: CallSite, function: Function) -> Value:
+    """Pass the arguments of a call to a function of the program; what that gives is known from its last visit."""
+    knowledge = run.knowledge
+    run.calls(function, site.node)
+    line, column = run.place(site.node)
+    where = f"{run.function.key}:{line}:{column}"
+    order, bound = function.order, function.bound
+    if bound and _names_class(run, site):
+        bound = 0  # Class.method(self, ...)
+    for position, value in enumerate(site.args):
+        if SPREAD in value.atoms:
+            break
+        if position + bound < len(order):
+            knowledge.pass_argument(function, order[position + bound], where, value)
+        elif function.spread:
+            knowledge.pass_argument(function, f"*{function.spread}", where, value)
+    for name, value in site.keywords.items():
+        if name in function.keyword_only or name in order:
+            knowledge.pass_argument(function, name, where, value)
+    knowledge.read(run.function, "return", function.key)
+    return function.returns if function.returns is not None else UNKNOWN
+
+
+def _names_class(run: Evaluation, site: CallSite) -> bool:
+    node = site.node.func
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    return run.quietly(node.value).only(CLASS)
+
+
+def instantiate(run: Evaluation, site: CallSite, key: str) -> Value:
+    """An instance of a class of the program, or a named tuple."""
+    if key.startswith(NAMEDTUPLE):
+        return make_namedtuple(key[len(NAMEDTUPLE) :], site)
+    knowledge = run.knowledge
+    declared = knowledge.classes.get(key)
+    if declared is None:
+        return UNKNOWN
+    bases = knowledge.library_bases(key)
+    if "typing.NamedTuple" in bases:
+        return make_namedtuple(",".join(declared.fields), site)
+    initialiser = knowledge.method(key, "__init__")
+    if initialiser is not None:
+        call_function(run, site, initialiser)
+    else:
+        for name, value in [*zip(declared.fields, site.args, strict=False), *site.keywords.items()]:
+            if name in declared.fields:
+                run.set_attribute(key, name, value)
+    instance = Value(Atom(INSTANCE, refs=frozenset({key})))
+    if any(base.endswith(("Env", "Wrapper")) for base in bases):
+        instance.atoms[ENVIRONMENT] = Atom(ENVIRONMENT)
+    return instance
+
+
+def call_instance(run: Evaluation, site: CallSite, atom: Atom) -> Value | None:
+    """Calling an instance runs its ``forward`` or ``__call__``."""
+    result: Value | None = None
+    for key in atom.refs:
+        if key not in run.knowledge.classes:
+            continue
+        method = run.knowledge.method(key, "forward") or run.knowledge.method(key, "__call__")
+        if method is not None:
+            result = join(result, call_function(run, site, method))
+    return result
