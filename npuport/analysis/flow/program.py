@@ -11,6 +11,7 @@ from functools import cached_property
 # Evaluating needs both; they register what they handle.
 from npuport.analysis.flow import expressions, statements
 from npuport.analysis.flow.actions import Actions
+from npuport.analysis.flow.contexts import Contexts
 from npuport.analysis.flow.declarations import Body, Function, Scope, declare
 from npuport.analysis.flow.evaluation import Evaluation, Recording
 from npuport.analysis.flow.events import Event
@@ -88,12 +89,18 @@ class ProgramFlow:
         self._texts[key] = text
         self._settle(scope.functions, within=key)
         self.frequencies.look_again(key)
+        self.__dict__.pop("contexts", None)
         self.actions.forget(key)
 
     @cached_property
     def actions(self) -> Actions:
         """Which reads are the action on its way to the environment."""
         return Actions(self.knowledge)
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        """Which places run without gradients or under autocast."""
+        return Contexts(self.knowledge)
 
     @cached_property
     def _traits(self) -> dict[str, tuple[bool, bool, bool, bool]]:
