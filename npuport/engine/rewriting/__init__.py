@@ -4,7 +4,7 @@
 - ``names``       names below ``torch.cuda``; ``imports`` the imports that bind them
 - ``amp``         autocast and gradient scalers
 - ``environment`` environment variables
-- ``losses``, ``distributions``: what has no kernel, by what has one
+- ``losses``, ``distributions``: what has no kernel, by what has one; ``masks`` assignments through a mask
 
 Each transform takes a libcst node and the writer of a style and gives the replacement. A transform that only
 one rule needs lives in that rule's file, unless it is long.
