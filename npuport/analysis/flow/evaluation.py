@@ -34,7 +34,7 @@ class Recording:
 
 
 # Events that cost nothing to note: they do not make a function worth a visit for rules.
-_SILENT = frozenset({"assign", "return", "call", "push", "forward"})
+_SILENT = frozenset({"assign", "return", "call", "push", "forward", "sample"})
 _LOSSES = frozenset({"loss", "backward", "return"})
 _FACTS = frozenset({"step", "update", "backward"})
 

@@ -45,6 +45,7 @@ _MAKES_ENVIRONMENT = re.compile(r"\bgym(?:nasium)?\.(?:make|vector)|\.make\(|\bm
 _NAMES_ACCELERATOR = re.compile(
     r"cuda|\bnpu\b|\"npu|'npu|\bdevice\b|accelerator|\bdvc\b|\bxpu\b|_npu\b|use_gpu|\bhpu\b"
 )
+_FIXES_SEED = "manual_seed("
 _CHECKS_OFF = "set_default_validate_args(False)"
 
 
@@ -103,9 +104,9 @@ class ProgramFlow:
         return Contexts(self.knowledge)
 
     @cached_property
-    def _traits(self) -> dict[str, tuple[bool, bool, bool, bool]]:
-        """By component: makes an environment, makes an optimiser, names an accelerator, turns argument checks off."""
-        traits: dict[str, tuple[bool, bool, bool, bool]] = {}
+    def _traits(self) -> dict[str, tuple[bool, ...]]:
+        """By component: makes an environment, makes an optimiser, names an accelerator, checks off, fixes seeds."""
+        traits: dict[str, tuple[bool, ...]] = {}
         for scope in self.knowledge.scopes.values():
             text = self._texts.get(scope.key, "")
             own = (
@@ -113,9 +114,10 @@ class ProgramFlow:
                 "optim" in text,
                 _NAMES_ACCELERATOR.search(text) is not None,
                 _CHECKS_OFF in text,
+                _FIXES_SEED in text,
             )
-            known = traits.get(scope.component, (False,) * 4)
-            traits[scope.component] = tuple(a or b for a, b in zip(known, own, strict=True))  # type: ignore[assignment]
+            known = traits.get(scope.component, (False,) * len(own))
+            traits[scope.component] = tuple(a or b for a, b in zip(known, own, strict=True))
         return traits
 
     @property
@@ -125,7 +127,7 @@ class ProgramFlow:
 
     def stays_on_host(self, file: str) -> bool:
         """Whether a whole program, with environment and optimiser, never names an accelerator."""
-        environment, optimizer, accelerator, _ = self._traits[self.knowledge.scopes[file].component]
+        environment, optimizer, accelerator = self._traits[self.knowledge.scopes[file].component][:3]
         return environment and optimizer and not accelerator
 
     def names_accelerator(self, file: str) -> bool:
@@ -135,6 +137,10 @@ class ProgramFlow:
     def checks_arguments(self, file: str) -> bool:
         """Whether distributions validate their arguments in a file's program."""
         return not self._traits[self.knowledge.scopes[file].component][3]
+
+    def fixes_seed(self, file: str) -> bool:
+        """Whether a file's program fixes the seed of torch."""
+        return self._traits[self.knowledge.scopes[file].component][4]
 
     def file(self, key: str) -> FileFlow:
         """The events and values of one file."""

@@ -74,6 +74,8 @@ def method(run: Evaluation, atom: Atom, receiver: Value, name: str, site: CallSi
     """A method of a distribution."""
     devices = atom.devices or ANYWHERE
     if name in ("sample", "rsample", "sample_n"):
+        if run.recording:
+            run.event("sample", site.node, Value(atom), name)
         return tensor(atom.dtypes, devices, run.origin(site.node))
     if name in _REPORTED_METHODS:
         if run.recording:
