@@ -222,6 +222,10 @@ class Frequencies:
 
     # Asking
 
+    def updates(self, function: str) -> bool:
+        """Whether a function makes updates, itself or in what it calls."""
+        return UPDATES in self._anywhere[function]
+
     def entry(self, function: Function) -> Level:
         """How often a function is called."""
         return self._entry.get(function.key, Level.ONCE)
