@@ -8,6 +8,7 @@ from npuport.analysis.device_evidence import called_name
 from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frames import LOOP, Frame, Place, outwards
+from npuport.analysis.flow.frequency import STEPS, UPDATES
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.module import Module
 
@@ -46,7 +47,15 @@ def head_of(loop: Loop) -> ast.expr:
     return loop.test if isinstance(loop, ast.While) else loop.iter
 
 
-def plays_to_train(flow: FileFlow, function: Function) -> bool:
+def plays_to_train(flow: FileFlow, event: Event) -> bool:
+    """Whether what happens at an event ends in updates: of a loop around it, or of what calls its function."""
+    frequencies, function = flow.program.frequencies, event.function
+    if frequencies.updates(function.key):
+        return frequencies.updates_within(function.file, event.frame)
+    return is_in_training(flow, function)
+
+
+def is_in_training(flow: FileFlow, function: Function) -> bool:
     """Whether updates are made by a function, by what it calls, or by one that calls it."""
     program = flow.program
     component = program.knowledge.scopes[flow.scope.key].component
@@ -60,6 +69,14 @@ def plays_to_train(flow: FileFlow, function: Function) -> bool:
         }
         wanted |= around
     return any(program.frequencies.updates(key) for key in wanted)
+
+
+def plays_and_trains(flow: FileFlow) -> bool:
+    """Whether the program steps an environment and makes updates: what only classifies pictures does not."""
+    knowledge = flow.program.knowledge
+    own = knowledge.scopes[flow.scope.key].component
+    functions = (f for f in knowledge.functions.values() if knowledge.scopes[f.file].component == own)
+    return {what for function in functions for what, _, _ in function.facts} >= {STEPS, UPDATES}
 
 
 def asks_network(flow: FileFlow, function: Function, loop: Place) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from npuport.analysis.batches import comprehension_of, cuts, keeps_last, ragged_source
 from npuport.analysis.device_evidence import names_a_device
 from npuport.analysis.flow.events import Event
-from npuport.analysis.flow.frequency import STEPS, UPDATES, Level
+from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import FILTERED, NUMBER, ROWS, SEQUENCE
 from npuport.analysis.module import Module
+from npuport.analysis.rollouts import plays_and_trains
 from npuport.engine.finding import Severity
 from npuport.engine.flow_rule import FlowRule
 from npuport.engine.rule import Hit, Triggers
@@ -70,7 +71,7 @@ class VaryingBatchShape(FlowRule):
                 yield Hit(cut.node, message, severity=severity)
         loaders = [event for event in flow.events("call") if event.how == "torch.utils.data.DataLoader"]
         kept = [event for event in loaders if isinstance(event.node, ast.Call) and keeps_last(event.node)]
-        if kept and _plays_and_trains(flow):
+        if kept and plays_and_trains(flow):
             message = f"without drop_last=True the last batch may be short: {_ONE_MORE}"
             yield self.hit(flow, kept[0], message, severity=Severity.NOTE)
 
@@ -119,11 +120,3 @@ def _asks_data(flow: FileFlow, test: ast.expr) -> bool:
 def _is_batch(flow: FileFlow, made: ast.ListComp | ast.GeneratorExp) -> bool:
     iterated = flow.value(made.generators[0].iter)
     return any(ROWS in atom.marks for atom in iterated.atoms.values())
-
-
-def _plays_and_trains(flow: FileFlow) -> bool:
-    """Whether the program steps an environment and makes updates: what only classifies pictures is left alone."""
-    knowledge = flow.program.knowledge
-    own = knowledge.scopes[flow.scope.key].component
-    functions = (f for f in knowledge.functions.values() if knowledge.scopes[f.file].component == own)
-    return {what for function in functions for what, _, _ in function.facts} >= {STEPS, UPDATES}

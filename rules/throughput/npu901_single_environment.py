@@ -63,7 +63,7 @@ class SingleEnvironment(FlowRule):
         if not flow.program.names_accelerator(flow.scope.key):
             return
         for event in flow.events("step"):
-            if not _is_one(event) or flow.level(event) < Level.STEP or not plays_to_train(flow, event.function):
+            if not _is_one(event) or flow.level(event) < Level.STEP or not plays_to_train(flow, event):
                 continue
             found = loop_around(module, event.frame)
             if found is not None and asks_network(flow, event.function, found[0]):

@@ -9,7 +9,7 @@ from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.module import Module
-from npuport.analysis.rollouts import plays_to_train
+from npuport.analysis.rollouts import is_in_training, plays_and_trains
 from npuport.engine.finding import Severity
 from npuport.engine.flow_rule import FlowRule
 from npuport.engine.rule import Hit, Triggers
@@ -24,7 +24,7 @@ class SmallBatch(FlowRule):
     ------------
     Notes, once a file, a batch size below 128 that the file fixes (a number, a constant, the default of an option)
     where it is used: in ``buffer.sample(n)``, ``random.sample(buffer, n)`` or a ``DataLoader`` of a program that
-    trains.
+    plays and trains.
 
     Why on an NPU
     -------------
@@ -89,5 +89,5 @@ def _batch(module: Module, call: ast.Call) -> ast.expr | None:
 def _updates(module: Module, flow: FileFlow, function: Function, call: ast.Call) -> bool:
     """Whether a call that draws runs once an update; loaders are made once, where updates follow."""
     if called_name(call) == "DataLoader":
-        return plays_to_train(flow, function)
+        return plays_and_trains(flow) and is_in_training(flow, function)
     return flow.level_of(function, module.statement(call)) >= Level.UPDATE

@@ -23,8 +23,8 @@ class StepwiseGae(FlowRule):
 
     What it does
     ------------
-    Notes loops backwards over time (``for t in reversed(range(steps))``) that compute with a discount on tensors of
-    the device. Loops over Python numbers, NumPy arrays and tensors in host memory are fine.
+    Notes, once a function, loops backwards over time (``for t in reversed(range(steps))``) that compute with a
+    discount on tensors of the device. Loops over Python numbers, NumPy arrays and tensors in host memory are fine.
 
     Why on an NPU
     -------------
@@ -60,6 +60,7 @@ class StepwiseGae(FlowRule):
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         found: dict[Place, int] = {}
+        reported: set[str] = set()
         for event in flow.events("arithmetic"):
             place = loop_around(module, event.frame)
             if place is None or not _runs_backwards(place[1]) or not any(map(_DISCOUNT.search, names_in(place[1]))):
@@ -69,7 +70,8 @@ class StepwiseGae(FlowRule):
             if not known or any(atom.on_host for atom in known):
                 continue
             found[place[0]] = found.get(place[0], 0) + 1
-            if found[place[0]] == _LEAST:
+            if found[place[0]] == _LEAST and event.function.key not in reported:
+                reported.add(event.function.key)
                 message = "a loop over time on the device launches kernels for single numbers at each step"
                 yield self.hit(flow, event, message, node=head_of(place[1]), doubts=device_doubts(known[0]))
 
