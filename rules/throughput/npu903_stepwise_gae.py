@@ -4,9 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frames import Place
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import TENSOR
+from npuport.analysis.flow.value import TENSOR, Atom
 from npuport.analysis.half_precision import names_in
 from npuport.analysis.module import Module
 from npuport.analysis.rollouts import Loop, head_of, loop_around
@@ -59,21 +60,33 @@ class StepwiseGae(FlowRule):
     triggers = Triggers(("reversed", "range(", "[::-1]", "flip"))
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
-        found: dict[Place, int] = {}
         reported: set[str] = set()
-        for event in flow.events("arithmetic"):
-            place = loop_around(module, event.frame)
-            if place is None or not _runs_backwards(place[1]) or not any(map(_DISCOUNT.search, names_in(place[1]))):
+        for loop, events in _discounting_loops(module, flow):
+            function = events[0].function.key
+            tensors = [atom for event in events for atom in _tensors(event)]
+            # Tensors of the host and of the device do not mix: one in host memory speaks for all.
+            if function in reported or any(atom.on_host for atom in tensors):
                 continue
-            operands = [value.get(TENSOR) for value in (event.value, *event.values) if value.only(TENSOR)]
-            known = [atom for atom in operands if atom is not None]
-            if not known or any(atom.on_host for atom in known):
-                continue
-            found[place[0]] = found.get(place[0], 0) + 1
-            if found[place[0]] == _LEAST and event.function.key not in reported:
-                reported.add(event.function.key)
+            if sum(bool(_tensors(event)) for event in events) >= _LEAST:
+                reported.add(function)
                 message = "a loop over time on the device launches kernels for single numbers at each step"
-                yield self.hit(flow, event, message, node=head_of(place[1]), doubts=device_doubts(known[0]))
+                yield self.hit(flow, events[0], message, node=head_of(loop), doubts=device_doubts(tensors[0]))
+
+
+def _discounting_loops(module: Module, flow: FileFlow) -> list[tuple[Loop, list[Event]]]:
+    """The loops backwards that name a discount, with the arithmetic in them."""
+    found: dict[Place, tuple[Loop, list[Event]]] = {}
+    for event in flow.events("arithmetic"):
+        place = loop_around(module, event.frame)
+        if place is not None and _runs_backwards(place[1]) and any(map(_DISCOUNT.search, names_in(place[1]))):
+            found.setdefault(place[0], (place[1], []))[1].append(event)
+    return list(found.values())
+
+
+def _tensors(event: Event) -> list[Atom]:
+    """The operands of an operation that must be tensors."""
+    operands = (value.get(TENSOR) for value in (event.value, *event.values) if value.only(TENSOR))
+    return [atom for atom in operands if atom is not None]
 
 
 def _runs_backwards(loop: Loop) -> bool:
