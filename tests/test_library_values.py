@@ -224,7 +224,7 @@ F.mse_loss(there, there)            -> loss:mse_loss
 nn.MSELoss()(there, there)          -> loss:MSELoss
 D.Normal(there, there)              -> distribution:Normal
 D.Normal(there, there).log_prob(there)  -> distribution:Normal log_prob:log_prob
-D.Normal(there, there).sample()     -> distribution:Normal
+D.Normal(there, there).sample()     -> distribution:Normal sample:sample
 env.step(1)                         -> step:step
 there.backward()                    -> backward:
 torch.optim.Adam(x).step()          -> update:

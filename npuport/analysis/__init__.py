@@ -16,6 +16,10 @@
 - ``checkpoints``     what torch.load gives and where it goes
 - ``covariances``     covariance matrices that are plainly diagonal
 - ``processes``       child processes: where they fork, and what they are given
-- ``device_touches``  what touches the device, and before which place
+- ``device_touches``  what touches the device, and before which place; ``program_touches`` in other files
+- ``masks``           subscripts that are boolean masks
+- ``constants``       integers that a file fixes; ``batches`` how it cuts data with them
+- ``half_precision``  log-probabilities, ratios and value losses, and the autocast around them
+- ``rollouts``        how a program plays: its loops, and where a network acts
 - ``project``         what one file may need to know of the others
 """
