@@ -12,6 +12,7 @@ A rule's file is named after its code and name. Its docstring is its documentati
 - ``operators``   NPU6, operators, packages, graphs
 - ``processes``   NPU7, backends, collectives, GPU resources
 - ``state``       NPU8, checkpoints and random state
+- ``throughput``  NPU9, what leaves the device idle
 
 Shared analysis belongs in ``npuport.analysis``, shared rewriting in ``npuport.engine.rewriting``.
 """

@@ -55,6 +55,7 @@ class LiteralEvaluation:
     def __init__(self, variables: Mapping[str, Value] | None = None, unpacked: int = 0) -> None:
         self.file = "file.py"
         self.recording = True
+        self.autocast: frozenset[str] = frozenset()
         self.unpacked = unpacked
         self.variables = dict(variables or {})
         self.events: list[tuple[str, str, Value]] = []

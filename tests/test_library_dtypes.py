@@ -21,9 +21,9 @@ np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 
 # The dtypes that count as others.
-SAME_AS = {"int8": "int32", "int16": "int32", "bfloat16": "float16", "uint16": "int32", "uint32": "int32",
+SAME_AS = {"int8": "int32", "int16": "int32", "uint16": "int32", "uint32": "int32",
            "uint64": "int64", "longdouble": "float64"}  # fmt: skip
-DTYPES = ("float32", "float64", "float16", "int64", "int32", "uint8", "bool")
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 
 
 def really(text: str) -> object:

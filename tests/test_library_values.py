@@ -60,7 +60,7 @@ torch.as_tensor(either)                     -> tensor<float32>@accelerator|host
 torch.randperm(8)                           -> tensor<int64>@host!rows
 torch.arange(x)                             -> tensor<?|int64>@host
 torch.cuda.is_available()                   -> number<bool>
-torch.no_grad()                             -> unknown
+torch.no_grad()                             -> context{no grad}
 torch.manual_seed(1)                        -> unknown
 torch.compile(there)                        -> tensor<float32>@accelerator
 here.to(device)                             -> tensor<float64>@accelerator
@@ -224,7 +224,7 @@ F.mse_loss(there, there)            -> loss:mse_loss
 nn.MSELoss()(there, there)          -> loss:MSELoss
 D.Normal(there, there)              -> distribution:Normal
 D.Normal(there, there).log_prob(there)  -> distribution:Normal log_prob:log_prob
-D.Normal(there, there).sample()     -> distribution:Normal
+D.Normal(there, there).sample()     -> distribution:Normal sample:sample
 env.step(1)                         -> step:step
 there.backward()                    -> backward:
 torch.optim.Adam(x).step()          -> update:

@@ -86,4 +86,4 @@ def test_selection_takes_the_more_exact_word() -> None:
     assert "NPU101" not in selected_codes(Settings(select=("NPU1",), ignore=("NPU101",)))
     assert selected_codes(Settings(select=("cuda-method",))) == {"NPU102"}
     assert "NPU101" in selected_codes(Settings(ignore=("NPU1",), extend_select=("NPU101",)))
-    assert {"NPU501", "NPU502"} == selected_codes(Settings(select=("amp",)))
+    assert {"NPU501", "NPU502", "NPU503", "NPU504"} == selected_codes(Settings(select=("amp",)))

@@ -17,12 +17,16 @@
 - ``checkpoints``     what torch.load gives and where it goes
 - ``covariances``     covariance matrices that are plainly diagonal
 - ``processes``       child processes: where they fork, and what they are given
-- ``device_touches``  what touches the device, and before which place
 - ``tensor_uses``     what a file does with a tensor that is made in it
-- ``configuration`` a configuration file: what its settings are called and hold
+- ``configuration``   a configuration file: what its settings are called and hold
 - ``tensor_creation`` how code makes a tensor and brings it to a device
 - ``host_indices``    indices in host memory; ``noise_sources`` where random numbers are drawn
 - ``host_stores``     what is written from host memory into a buffer of the device
 - ``uses``            where the name that a statement binds is used
+- ``device_touches``  what touches the device, and before which place; ``program_touches`` in other files
+- ``masks``           subscripts that are boolean masks
+- ``constants``       integers that a file fixes; ``batches`` how it cuts data with them
+- ``half_precision``  log-probabilities, ratios and value losses, and the autocast around them
+- ``rollouts``        how a program plays: its loops, and where a network acts
 - ``project``         what one file may need to know of the others
 """

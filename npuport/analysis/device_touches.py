@@ -1,4 +1,4 @@
-"""What touches the device, and what has touched it before a place of the program is reached; one file so far.
+"""What touches the device, and what has touched it before a place is reached, in a file and what it calls.
 
 The order is that of the source: in a function what stands above, in a method also ``__init__`` of its class, in a
 function that is called what its callers did before, and at last the module's own statements.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from npuport.analysis.device_evidence import called_function, is_accelerator, target_name, targets_of
 from npuport.analysis.module import Module
+from npuport.analysis.program_touches import ProgramTouches
 from npuport.analysis.walk import FUNCTIONS
 
 # Functions of torch.cuda and torch.npu that start the device; is_available() and the seeds do not.
@@ -29,17 +30,20 @@ class Touch:
     Attributes:
         call: the call.
         moved: what it puts on the device, where it is a method of that.
+        place: file and line of the touch itself, where the call only leads there.
     """
 
     call: ast.Call
     moved: ast.expr | None = None
+    place: str = ""
 
 
 class DeviceTouches:
-    """Answers for one file."""
+    """Answers for one file; what it calls in others is asked of the program."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, program: ProgramTouches) -> None:
         self._module = module
+        self._program = program
         self._calls: defaultdict[ast.AST, list[ast.Call]] = defaultdict(list)
         for call in module.index.calls:
             self._calls[module.names.scope_of(call)].append(call)
@@ -139,10 +143,15 @@ class DeviceTouches:
             touch = self.touch(call)
             if touch is None:
                 function, _ = called_function(self._module, call)
-                touch = self._inside(function, seen) if function is not None else None
+                touch = self._inside(function, seen) if function is not None else self._elsewhere(call)
             if touch is not None:
                 return touch
         return None
+
+    def _elsewhere(self, call: ast.Call) -> Touch | None:
+        """A call of a function of another file that touches the device."""
+        place = self._program.in_call(call)
+        return Touch(call, place=place) if place else None
 
     def _before(self, site: ast.AST, seen: set[ast.AST]) -> Touch | None:
         if site in seen:

@@ -22,11 +22,13 @@ class Fork:
         call: what makes the process.
         functions: what the child runs, where this file shows it.
         handed: what it is given.
+        targets: the expressions that say what it runs.
     """
 
     call: ast.Call
     functions: tuple[ast.AST, ...]
     handed: tuple[ast.expr, ...]
+    targets: tuple[ast.expr, ...] = ()
 
 
 def forks(module: Module) -> list[Fork]:
@@ -55,7 +57,7 @@ def _fork(module: Module, call: ast.Call) -> Fork | None:
     if name == "Process":
         target = next((keyword.value for keyword in call.keywords if keyword.arg == "target"), None)
         keywords = [keyword.value for keyword in call.keywords if keyword.arg in ("args", "kwargs")]
-        return Fork(call, tuple(_functions(module, target)), tuple(_parts(keywords)))
+        return Fork(call, tuple(_functions(module, target)), tuple(_parts(keywords)), (target,) if target else ())
     owner = class_of(module, call) if isinstance(call.func, ast.Name) else None
     if owner is not None and any(_dotted_class(module, base) == "Process" for base in owner.bases):
         runs = tuple(f for f in owner.body if isinstance(f, ast.FunctionDef) and f.name == "run")

@@ -187,7 +187,7 @@ def _finding(module: Document, rule: Rule, hit: Hit, fix: Fix | None) -> Finding
         location=Location(*module.source.position(start)),
         end_location=Location(*module.source.position(end)),
         severity=hit.severity or rule.severity,
-        topic=rule.topic,
+        topic=hit.topic or rule.topic,
         fix=proposed,
         how_often=hit.how_often,
         evidence=hit.evidence,

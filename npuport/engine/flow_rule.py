@@ -64,6 +64,7 @@ class FlowRule(Rule):
         severity: Severity | None = None,
         doubts: Iterable[str] = (),
         evidence: Iterable[str] = (),
+        topic: str | None = None,
     ) -> Hit:
         """A hit at an event, with how often it happens and why.
 
@@ -75,6 +76,7 @@ class FlowRule(Rule):
             fix: what would mend it.
             severity: the weight where nothing is assumed; the rule's own where it is not given.
             doubts: what is assumed ("x is a tensor"): any makes the finding weigh one step less.
+            topic: of the finding, where it is not the rule's.
             evidence: steps that led to the finding, before those of the frequency.
         """
         doubtful = list(doubts)
@@ -96,6 +98,7 @@ class FlowRule(Rule):
             weight,
             (*steps, *(f"assumed: {doubt}" for doubt in doubtful)),
             how_often=flow.level(event).word if self.about_frequency else None,
+            topic=topic,
         )
 
 

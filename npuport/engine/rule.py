@@ -52,6 +52,7 @@ class Hit:
         severity: overrides the rule's own.
         evidence: how the analysis came to it.
         how_often: how often the place runs, where the rule asked: ``once`` ... ``transition``.
+        topic: overrides the rule's own, where its findings are of two kinds.
         together: nodes of other hits that must change in the same edit (the halves of a choice).
     """
 
@@ -61,6 +62,7 @@ class Hit:
     severity: Severity | None = None
     evidence: tuple[str, ...] = ()
     how_often: str | None = None
+    topic: str | None = None
     together: tuple[ast.AST, ...] = ()
 
 

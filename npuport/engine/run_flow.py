@@ -103,7 +103,10 @@ class RunFlow:
         if entry.get("program") == digest:
             return True
         program = self.program_of(key)
-        if program is None or key in program.flow.visited or entry.get("view") != program.flow.view(key):
+        if program is None or key in program.flow.visited:
+            return False
+        # Who touches the device before a process starts is asked of all files.
+        if program.flow.starts_processes(key) or entry.get("view") != program.flow.view(key):
             return False
         entry["program"] = digest
         return True

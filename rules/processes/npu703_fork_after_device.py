@@ -7,6 +7,7 @@ from npuport.analysis.device_evidence import called_name, is_accelerator
 from npuport.analysis.device_touches import DeviceTouches
 from npuport.analysis.module import Module
 from npuport.analysis.processes import Fork, forks
+from npuport.analysis.program_touches import ProgramTouches
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, Insertion
 from npuport.engine.rule import Hit, Rule, Triggers
@@ -18,9 +19,9 @@ class ForkAfterDevice(Rule):
     What it does
     ------------
     Reports ``Process``, ``Pool``, ``ProcessPoolExecutor`` and classes derived from ``Process`` where something has
-    touched the device before, no spawn or forkserver is chosen in the file, and the child uses the device or is given
-    what lies there. Workers that only step environments are left alone. Also reports ``share_memory()`` of a module
-    that was moved to the device.
+    touched the device before, in this file or in functions of others, where the program chooses no spawn or
+    forkserver, and where the child uses the device or is given what lies there. Workers that only step environments
+    are left alone. Also reports ``share_memory()`` of a module that was moved to the device.
 
     Why on an NPU
     -------------
@@ -57,21 +58,22 @@ class ForkAfterDevice(Rule):
     name = "fork-after-device"
     topic = "fork"
     severity = Severity.ERROR
-    triggers = Triggers(("multiprocessing", "concurrent", "share_memory"))
+    triggers = Triggers(("Process", "Pool", "share_memory"))
+    uses_flow = True
 
     def check(self, module: Module) -> Iterator[Hit]:
         if not module.uses_torch:
             return
-        touches = DeviceTouches(module)
+        program = ProgramTouches(module.flow)
+        touches = DeviceTouches(module, program)
         for fork in forks(module):
-            before = touches.before(fork.call)
-            if before is None or module.knows_npu(fork.call):
+            before = _before(module, touches, program, fork)
+            if not before or module.knows_npu(fork.call) or program.chooses_start_method():
                 continue
-            use = _use(module, touches, fork)
+            use = _use(module, touches, program, fork)
             if use:
-                message = f"the device is in use from line {before.call.lineno} on, and a forked child cannot use it"
-                evidence = (f"{module.text_of(before.call)} (line {before.call.lineno})", use)
-                yield Hit(fork.call, message, _spawning(module, fork), evidence=evidence)
+                message = f"the device is in use from {before[0]} on, and a forked child cannot use it"
+                yield Hit(fork.call, message, _spawning(module, fork), evidence=(*before[1:], use))
         for attribute in module.index.attributes.get("share_memory", ()):
             call = module.parent(attribute)
             if isinstance(call, ast.Call) and call.func is attribute and touches.is_on_device(attribute.value):
@@ -79,7 +81,19 @@ class ForkAfterDevice(Rule):
                 yield Hit(call, message, severity=Severity.WARNING)
 
 
-def _use(module: Module, touches: DeviceTouches, fork: Fork) -> str:
+def _before(module: Module, touches: DeviceTouches, program: ProgramTouches, fork: Fork) -> tuple[str, ...]:
+    """Where the device is touched before a fork, and by what; empty where nothing shows that it is."""
+    touch = touches.before(fork.call)
+    if touch is not None:
+        line = f"line {touch.call.lineno}"
+        through = f" (line {touch.call.lineno}, {touch.place})" if touch.place else f" ({line})"
+        return line, module.text_of(touch.call) + through
+    function = module.function(fork.call)
+    place = program.before_function(function) if function is not None else ""
+    return (place, f"called after the device was touched ({place})") if place else ()
+
+
+def _use(module: Module, touches: DeviceTouches, program: ProgramTouches, fork: Fork) -> str:
     """What the child does with the device, for people; empty where this file shows nothing."""
     value: ast.expr | None
     for value in fork.handed:
@@ -94,6 +108,9 @@ def _use(module: Module, touches: DeviceTouches, fork: Fork) -> str:
         value = touches.reads(function)
         if value is not None:
             return f"the child reads {module.text_of(value)} (line {value.lineno})"
+    for target in fork.targets:
+        if place := program.in_value(target):
+            return f"the child uses the device ({place})"
     return ""
 
 

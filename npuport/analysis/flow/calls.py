@@ -154,6 +154,13 @@ def _call(run: Evaluation, site: CallSite, called: Value, receiver: Value | None
     return result if result is not None else UNKNOWN
 
 
+def _is_network(run: Evaluation, instance: Atom) -> bool:
+    """Whether an instance of a class of the program is a module of torch."""
+    knowledge = run.knowledge
+    keys = [key for key in instance.refs if key in knowledge.classes]
+    return any(base.startswith("torch.nn.") for key in keys for base in knowledge.library_bases(key))
+
+
 # Environments, optimisers and losses, known by what they are or by how they are called
 
 
@@ -202,13 +209,24 @@ def _call_atom(run: Evaluation, site: CallSite, atom: Atom, receiver: Value | No
             result = join(result, instantiate(run, site, ref))
         return result
     if kind == INSTANCE:
-        return call_instance(run, site, atom)
+        result = call_instance(run, site, atom)
+        if any(
+            base.startswith("torch.nn.")
+            for ref in atom.refs
+            if ref in run.knowledge.classes
+            for base in run.knowledge.library_bases(ref)
+        ):
+            run.event("forward", site.node, result or UNKNOWN, values=tuple(site.args))
+        return result
     if kind == LIBRARY:
         result = None
         for ref in atom.refs:
             result = join(result, call_library(run, ref, site))
         return result
-    return call_object(run, atom, site)
+    result = call_object(run, atom, site)
+    if kind == LAYER:
+        run.event("forward", site.node, result or UNKNOWN, values=tuple(site.args))
+    return result
 
 
 # Unknown receivers

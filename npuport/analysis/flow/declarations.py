@@ -30,6 +30,7 @@ class Function:
         line: where it begins.
         owner: key of the class that it is a method of.
         parent: the function that it is defined in.
+        decorators: its decorators as dotted text.
         order: names of the positional parameters.
         contributions: for each parameter, what each call site passes.
         parameters: for each parameter, what any call site passes.
@@ -54,6 +55,7 @@ class Function:
     keyword_only: frozenset[str] = frozenset()
     spread: str = ""
     kind: str = "function"
+    decorators: tuple[str, ...] = ()
     is_generator: bool = False
     nested: dict[str, Value] = field(default_factory=dict)
     contributions: dict[str, dict[str, Value]] = field(default_factory=dict)
@@ -194,6 +196,7 @@ def function_of(node: Definition | ast.Lambda, key: str, name: str, file: str) -
         keyword_only=frozenset(a.arg for a in arguments.kwonlyargs),
         spread=arguments.vararg.arg if arguments.vararg else "",
         kind=_kind(node),
+        decorators=() if isinstance(node, ast.Lambda) else tuple(map(dotted_text, node.decorator_list)),
     )
 
 

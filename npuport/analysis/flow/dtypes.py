@@ -1,7 +1,7 @@
 """Dtypes and devices: names, promotion, and what an argument ``dtype=`` or ``device=`` means.
 
 Dtypes are sets of short names; ``"?"`` in a set is "some other one". Integers below 64 bits other than uint8
-count as int32, bfloat16 counts as float16: rules treat them alike.
+count as int32: rules treat them alike.
 Sources: torch's type promotion, https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc;
 NumPy's, https://numpy.org/doc/stable/reference/arrays.promotion.html.
 """
@@ -28,6 +28,7 @@ from npuport.analysis.flow.value import (
 )
 
 FLOAT16: Final = frozenset({"float16"})
+BFLOAT16: Final = frozenset({"bfloat16"})
 FLOAT32: Final = frozenset({"float32"})
 FLOAT64: Final = frozenset({"float64"})
 INT32: Final = frozenset({"int32"})
@@ -41,12 +42,16 @@ ON_ACCELERATOR: Final = frozenset({ACCELERATOR})
 ANYWHERE: Final = frozenset({ASSUMED})
 
 # The order of promotion; what stands below float16 is an integer or bool.
-_RANK: Final = {"bool": 0, "uint8": 1, "int32": 2, "int64": 3, "float16": 4, "float32": 5, "float64": 6}
+_RANK: Final = {
+    "bool": 0, "uint8": 1, "int32": 2, "int64": 3, "float16": 4, "bfloat16": 4, "float32": 5, "float64": 6,
+}  # fmt: skip
 INTEGRAL: Final = frozenset({"bool", "uint8", "int32", "int64"})
-FLOATING: Final = frozenset({"float16", "float32", "float64"})
+HALF: Final = FLOAT16 | BFLOAT16
+FLOATING: Final = HALF | FLOAT32 | FLOAT64
 
 _TORCH_NAMES: Final = {
-    "float16": "half bfloat16 float16",
+    "float16": "half float16",
+    "bfloat16": "bfloat16",
     "float32": "float float32",
     "float64": "double float64",
     "int32": "int8 short int16 int int32",
@@ -95,7 +100,7 @@ LEGACY_TENSORS: Final = {
     "FloatTensor": "float32",
     "DoubleTensor": "float64",
     "HalfTensor": "float16",
-    "BFloat16Tensor": "float16",
+    "BFloat16Tensor": "bfloat16",
     "LongTensor": "int64",
     "IntTensor": "int32",
     "ShortTensor": "int32",
@@ -116,6 +121,8 @@ def promote(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
         for second in other or ANY_DTYPE:
             if first == "?" or second == "?":
                 result.add("float64" if "float64" in (first, second) else "?")
+            elif {first, second} == HALF:
+                result.add("float32")
             else:
                 result.add(first if _RANK[first] >= _RANK[second] else second)
     return frozenset(result)

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 from npuport.analysis.flow.declarations import Function, Scope
 from npuport.analysis.flow.events import Event
-from npuport.analysis.flow.frames import Frame, Place
+from npuport.analysis.flow.frames import AUTOCAST, Frame, Place, outwards
 from npuport.analysis.flow.knowledge import Knowledge
 from npuport.analysis.flow.losses import DOUBTFUL, TARGET_FUNCTION, inputs_of_loss, loss_name
 from npuport.analysis.flow.value import (
+    EMPTY,
     INSTANCE,
     TENSOR,
     UNKNOWN,
@@ -33,7 +34,7 @@ class Recording:
 
 
 # Events that cost nothing to note: they do not make a function worth a visit for rules.
-_SILENT = frozenset({"assign", "return", "call", "push"})
+_SILENT = frozenset({"assign", "return", "call", "push", "forward", "sample"})
 _LOSSES = frozenset({"loss", "backward", "return"})
 _FACTS = frozenset({"step", "update", "backward"})
 
@@ -64,6 +65,11 @@ class Evaluation:
         self.writes: dict[tuple[str, str], Value] = {}
         self._recording = recording
         self._muted = 0
+
+    @property
+    def autocast(self) -> frozenset[str]:
+        """The dtypes that autocast computes in at this place; empty outside of one."""
+        return next((frame.dtypes for frame in outwards(self.frame) if frame.about == AUTOCAST), EMPTY)
 
     @property
     def recording(self) -> bool:

@@ -24,9 +24,11 @@ Kinds of events, with ``value``, ``how`` and ``values``:
 ``loss``           a loss function is called. values: its arguments
 ``distribution``   a distribution is made. value: it; how: its class
 ``log_prob``       ``log_prob`` or ``entropy`` of a distribution; how: which; value: the distribution
+``sample``         a distribution is drawn from; how: by which method; value: the distribution
 ``arithmetic``     a tensor in ``left op right``. value: left; values: (right,)
 ``invert``         ``~x``. value: x
 ``negate``         ``-x`` of a tensor. value: x
+``forward``        a layer, or a module of the program, is called. value: what it gives; values: arguments
 ``step``           an environment steps. values: arguments
 ``backward``       gradients are computed. value: the loss
 ``update``         an optimiser steps, or something that by its name does

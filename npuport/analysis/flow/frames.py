@@ -1,4 +1,4 @@
-"""The loops, gates and comprehensions around a place."""
+"""The loops, gates, comprehensions and contexts around a place."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 LOOP: Final = "loop"
 COMPREHENSION: Final = "comprehension"
 GATE: Final = "gate"
+CONTEXT_FRAME: Final = "context"
 
 # What a loop or comprehension runs over, and what a gate asks.
 ROWS_LOOP: Final = "rows"  # the transitions of a batch
@@ -16,27 +17,36 @@ SMALL_LOOP: Final = "small"  # parameters, items, literals: counts as no loop
 EVERY_NTH: Final = "every n-th"
 EPISODE_END: Final = "end of an episode"
 
+# What a context switches.
+NO_GRAD: Final = "no grad"
+GRAD: Final = "grad"
+AUTOCAST: Final = "autocast"
+
 # Line and column of the statement or expression that makes a frame; unique within its file.
 Place: TypeAlias = tuple[int, int]
 
 
 class Frame:
-    """One loop, gate or comprehension, and those around it.
+    """One loop, gate, comprehension or ``with`` of torch, and those around it.
 
     Attributes:
         outer: the next one out.
-        kind: loop, comprehension or gate.
-        about: what it runs over or asks; empty where nothing is known.
+        kind: loop, comprehension, gate or context.
+        about: what it runs over, asks or switches; empty where nothing is known.
         place: where it stands.
+        dtypes: what an autocast computes in.
     """
 
-    __slots__ = ("about", "kind", "outer", "place")
+    __slots__ = ("about", "dtypes", "kind", "outer", "place")
 
-    def __init__(self, outer: Frame | None, kind: str, about: str, place: Place) -> None:
+    def __init__(
+        self, outer: Frame | None, kind: str, about: str, place: Place, dtypes: frozenset[str] = frozenset()
+    ) -> None:
         self.outer = outer
         self.kind = kind
         self.about = about
         self.place = place
+        self.dtypes = dtypes
 
 
 def outwards(frame: Frame | None) -> Iterator[Frame]:

@@ -242,6 +242,16 @@ class Frequencies:
             found[file].append(place)
         return found
 
+    def updates(self, function: str) -> bool:
+        """Whether a function makes updates, itself or in what it calls."""
+        return UPDATES in self._anywhere[function]
+
+    def updates_within(self, file: str, frame: Frame | None) -> bool:
+        """Whether a loop around a place makes updates, itself or in what it calls."""
+        places = [(file, around.place) for around in loops(frame)]
+        tables = (self._loop_direct, self._loop_anywhere)
+        return any(UPDATES in table.get(place, ()) for place in places for table in tables)
+
     def entry(self, function: Function) -> Level:
         """How often a function is called."""
         return self._entry.get(function.key, Level.ONCE)

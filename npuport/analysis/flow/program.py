@@ -12,6 +12,7 @@ from functools import cached_property
 # Evaluating needs both; they register what they handle.
 from npuport.analysis.flow import expressions, statements
 from npuport.analysis.flow.actions import Actions
+from npuport.analysis.flow.contexts import Contexts
 from npuport.analysis.flow.declarations import Body, Function, Scope, declare
 from npuport.analysis.flow.evaluation import Evaluation, Recording
 from npuport.analysis.flow.events import Event
@@ -118,8 +119,10 @@ class ProgramFlow:
         """Take a new text for one file; what it tells the others is not followed into them."""
         self._take({key: (tree, text)}, alone=True)
         self.frequencies.look_again(key)
+        self.__dict__.pop("contexts", None)
         self.actions.forget(key)
-        self.__dict__.pop("_traits", None)
+        for derived in ("_traits", "contexts", "loss_inputs"):
+            self.__dict__.pop(derived, None)
 
     def stored(self) -> Iterator[tuple[str, Data]]:
         """The files that were evaluated, as data for the cache."""
@@ -128,13 +131,14 @@ class ProgramFlow:
             yield key, stored(self.knowledge.scopes[key], reads)
 
     def view(self, key: str) -> str:
-        """A digest of what rules may ask of a file beside its own values: how often, actions, losses, traits."""
+        """A digest of what rules may ask of a file beside its own values: how often, actions, losses, contexts."""
         scope = self.knowledge.scopes[key]
         parts = (
             self.frequencies.of_file(key),
             sorted(function.key for function in scope.functions if function.key in self.actions.acting),
             [loss for loss in self.loss_inputs if loss.origin[0] == key],
             self._traits[scope.component],
+            [self.contexts.around(function) for function in scope.functions],
         )
         return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
 
@@ -151,6 +155,11 @@ class ProgramFlow:
             known = traits.get(scope.component)
             traits[scope.component] = scope.traits if known is None else known.joined(scope.traits)
         return traits
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        """Which places run without gradients or under autocast."""
+        return Contexts(self.knowledge)
 
     @cached_property
     def loss_inputs(self) -> list[LossInput]:
@@ -189,6 +198,14 @@ class ProgramFlow:
 
     def _traits_of(self, file: str) -> Traits:
         return self._traits[self.knowledge.scopes[file].component]
+
+    def starts_processes(self, file: str) -> bool:
+        """Whether a file may start processes, or share memory with them."""
+        return self.knowledge.scopes[file].traits.starts_processes
+
+    def fixes_seed(self, file: str) -> bool:
+        """Whether a file's program fixes the seed of torch."""
+        return self._traits_of(file).fixes_seed
 
     def file(self, key: str) -> FileFlow:
         """The events and values of one file."""
@@ -254,6 +271,10 @@ class FileFlow:
     def level(self, event: Event) -> Level:
         """How often an event happens."""
         return self.program.frequencies.level(event.function, event.frame)
+
+    def level_of(self, function: Function, statement: ast.stmt) -> Level:
+        """How often a statement of a function runs."""
+        return self.program.frequencies.level(function, self._recorded.frames.get(statement))
 
     def reasons(self, event: Event) -> list[Reason]:
         """Why an event happens as often as it does."""

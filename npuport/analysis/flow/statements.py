@@ -11,13 +11,14 @@ from npuport.analysis.flow.arithmetic import binary
 from npuport.analysis.flow.binding import bind
 from npuport.analysis.flow.declarations import Definition
 from npuport.analysis.flow.evaluation import Evaluation
-from npuport.analysis.flow.frames import EVERY_NTH, GATE, LOOP, Frame
+from npuport.analysis.flow.frames import CONTEXT_FRAME, EVERY_NTH, GATE, LOOP, Frame
 from npuport.analysis.flow.gates import gate_of, loop_over, narrowed
 from npuport.analysis.flow.linking import imported_values
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
     AN_INT,
     CLASS,
+    CONTEXT,
     NOTHING,
     SEQUENCE,
     TENSOR,
@@ -221,11 +222,18 @@ def _while(run: Evaluation, statement: ast.While) -> bool:
 
 
 def _with(run: Evaluation, statement: ast.With | ast.AsyncWith) -> bool:
+    outer = run.frame
     for item in statement.items:
         value = run.evaluate(item.context_expr)
+        context = value.get(CONTEXT)
+        for about in sorted(context.refs) if context is not None else ():
+            place, dtypes = run.place(item.context_expr), value.atoms[CONTEXT].dtypes
+            run.frame = Frame(run.frame, CONTEXT_FRAME, about, place, dtypes)
         if item.optional_vars is not None:
             bind(run, item.optional_vars, value)
-    return run_block(run, statement.body)
+    left = run_block(run, statement.body)
+    run.frame = outer
+    return left
 
 
 def _try(run: Evaluation, statement: ast.Try) -> bool:

@@ -85,6 +85,7 @@ def _function(writer: _Writer, function: Function, reads: Reads) -> Data:
         "keyword_only": sorted(text(name) for name in function.keyword_only),
         "spread": function.spread,
         "kind": function.kind,
+        "decorators": list(function.decorators),
         "flags": [function.is_generator, function.eventful],
         "nested": writer.named(function.nested),
         "passed": [[text(name), writer.named(sites)] for name, sites in function.contributions.items()],
@@ -118,6 +119,7 @@ def _restored_function(reader: _Reader, file: str, row: Data, known: Mapping[str
         frozenset(map(text, row["keyword_only"])),
         row["spread"],
         row["kind"],
+        tuple(row["decorators"]),
         bool(row["flags"][0]),
     )
     function.eventful = bool(row["flags"][1])
@@ -223,7 +225,7 @@ class _Writer:
         if known is not None:
             return known
         outer = self.frame(frame.outer)
-        self.frames.append([outer, frame.kind, frame.about, *frame.place])
+        self.frames.append([outer, frame.kind, frame.about, *frame.place, sorted(frame.dtypes)])
         self._frame_numbers[id(frame)] = len(self.frames) - 1
         return len(self.frames) - 1
 
@@ -237,8 +239,8 @@ class _Reader:
         for row in data["values"]:
             self._values.append(Value(*map(self._atom, row)))
         self._frames: list[Frame] = []
-        for outer, kind, about, line, column in data["frames"]:
-            self._frames.append(Frame(self.frame(outer), kind, about, (line, column)))
+        for outer, kind, about, line, column, dtypes in data["frames"]:
+            self._frames.append(Frame(self.frame(outer), kind, about, (line, column), frozenset(dtypes)))
 
     def text(self, number: int) -> str:
         return self._texts[number]

@@ -34,6 +34,9 @@ class Traits(NamedTuple):
         checks_off: distributions do not validate their arguments.
         computes_in_float64: its networks, or all its tensors, are float64.
         steps_several: it steps several environments at once, by the name that it gives them.
+        fixes_seed: it fixes the seed of torch.
+        starts_processes: it may start processes, or share memory with them.
+        chooses_start: it may choose how processes start.
         uses_gymnasium: its environments are Gymnasium's.
         environments: names of environments, ``CartPole`` of ``"CartPole-v1"``.
     """
@@ -45,6 +48,9 @@ class Traits(NamedTuple):
     checks_off: bool
     computes_in_float64: bool
     steps_several: bool
+    fixes_seed: bool
+    starts_processes: bool
+    chooses_start: bool
     uses_gymnasium: bool
     environments: frozenset[str]
 
@@ -64,12 +70,15 @@ class Traits(NamedTuple):
             checks_off=self.checks_off or other.checks_off,
             computes_in_float64=self.computes_in_float64 or other.computes_in_float64,
             steps_several=self.steps_several or other.steps_several,
+            fixes_seed=self.fixes_seed or other.fixes_seed,
+            starts_processes=self.starts_processes or other.starts_processes,
+            chooses_start=self.chooses_start or other.chooses_start,
             uses_gymnasium=self.uses_gymnasium or other.uses_gymnasium,
             environments=self.environments | other.environments,
         )
 
 
-NO_TRAITS = Traits(*(False,) * 8, frozenset())
+NO_TRAITS = Traits(*(False,) * 11, frozenset())
 
 
 def traits_of(text: str) -> Traits:
@@ -82,6 +91,9 @@ def traits_of(text: str) -> Traits:
         checks_off=_CHECKS_OFF in text,
         computes_in_float64=any(w in text for w in _FLOAT64_WORDS) and _COMPUTES_IN_FLOAT64.search(text) is not None,
         steps_several=any(w in text for w in (".step", ".recv")) and _STEPS_SEVERAL.search(text) is not None,
+        fixes_seed="manual_seed(" in text,
+        starts_processes=any(word in text for word in ("Process", "Pool", "share_memory")),
+        chooses_start="set_start_method" in text or "get_context" in text,
         uses_gymnasium="gymnasium" in text,
         environments=frozenset(_ENVIRONMENT_ID.findall(text)) if "-v" in text else frozenset(),
     )

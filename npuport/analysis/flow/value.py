@@ -33,6 +33,7 @@ DISTRIBUTION: Final = "distribution"
 DEVICE: Final = "device"
 DTYPE: Final = "dtype"
 LOADER: Final = "loader"  # a DataLoader
+CONTEXT: Final = "context"  # what a ``with`` of torch switches
 SPREAD: Final = "spread"  # an argument *x of unknown length
 
 # Devices. ``ASSUMED`` is the unknown device of a tensor: taken for the training device, with less certainty.

@@ -7,6 +7,7 @@
 - ``environment`` environment variables
 - ``losses``, ``distributions``: what has no kernel, by what has one
 - ``creation``    tensors that are made where they are needed, batches and indices that are uploaded once
+- ``losses``, ``distributions``: what has no kernel, by what has one; ``masks`` assignments through a mask
 
 Each transform takes a libcst node and the writer of a style and gives the replacement. A transform that only
 one rule needs lives in that rule's file, unless it is long.

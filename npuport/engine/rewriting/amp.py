@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from npuport.engine.fix import NotFixable, Transform
+import ast
+
+from npuport.engine.fix import Fix, NotFixable, Transform, rewrite
 from npuport.engine.lazy_libcst import cst
 from npuport.engine.rewriting.names import with_argument
 from npuport.engine.writer import Writer
@@ -51,6 +53,19 @@ def renamed_call(function: str, arguments: Transform) -> Transform:
         return new.with_changes(func=writer.expression(f"{writer.torch()}.{function}"))
 
     return transform
+
+
+def switched_off(call: ast.Call) -> Fix | None:
+    """The fix that switches an autocast off; None where its arguments are not all known."""
+    if any(keyword.arg is None for keyword in call.keywords):
+        return None
+    because = "the region computes in float32, which is slower and gives other numbers"
+    return rewrite("Switch autocast off", call, _disabled, unsafe_because=because)
+
+
+def _disabled(node: cst.CSTNode, writer: Writer) -> cst.CSTNode:
+    assert isinstance(node, cst.Call)
+    return with_argument(node, writer.argument("False", "enabled"))
 
 
 def device_type_replaced(node: cst.CSTNode, writer: Writer) -> cst.CSTNode | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from npuport.analysis.flow.dtypes import ANYWHERE, FLOAT32, FLOAT64, INT64, together
+from npuport.analysis.flow.dtypes import ANYWHERE, FLOAT32, FLOAT64, HALF, INT64, together
 from npuport.analysis.flow.events import CallSite
 from npuport.analysis.flow.library.evaluation import Evaluation
 from npuport.analysis.flow.value import (
@@ -61,7 +61,7 @@ def _distribution(name: str, site: CallSite) -> Value:
             continue
         devices |= atom.devices
         mixed |= atom.mixed
-        if base is not None or atom.dtypes == FLOAT64:
+        if base is not None or atom.dtypes == FLOAT64 or (atom.dtypes and atom.dtypes <= HALF):
             dtypes = atom.dtypes
     if name == "Categorical":
         dtypes = INT64
@@ -74,6 +74,8 @@ def method(run: Evaluation, atom: Atom, receiver: Value, name: str, site: CallSi
     """A method of a distribution."""
     devices = atom.devices or ANYWHERE
     if name in ("sample", "rsample", "sample_n"):
+        if run.recording:
+            run.event("sample", site.node, Value(atom), name)
         return tensor(atom.dtypes, devices, run.origin(site.node))
     if name in _REPORTED_METHODS:
         if run.recording:

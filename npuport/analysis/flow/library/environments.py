@@ -102,7 +102,7 @@ def method(run: Evaluation, atom: Atom, receiver: Value, name: str, site: CallSi
     """A method of an environment; ``step`` is reported."""
     if name in ("step", "step_wait", "recv"):
         if run.recording:
-            run.event("step", site.node, Value(atom), name, tuple(site.args))
+            run.event("step", site.node, receiver, name, tuple(site.args))
         return step_result(run, atom, site, "")
     if name == "reset":
         return reset_result(run)

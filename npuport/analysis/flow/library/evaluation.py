@@ -22,6 +22,10 @@ class Evaluation(Protocol):
     unpacked: int
 
     @property
+    def autocast(self) -> frozenset[str]:
+        """The dtypes that autocast computes in at this place; empty outside of one."""
+
+    @property
     def recording(self) -> bool:
         """Whether events are wanted."""
 

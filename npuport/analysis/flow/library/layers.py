@@ -129,7 +129,7 @@ def _utility(run: Evaluation, dotted: str, name: str, site: CallSite) -> Value:
 
 
 def call_layer(run: Evaluation, atom: Atom, site: CallSite) -> Value:
-    """What calling a layer gives: float32 unless the layer was cast, on the input's device where that is known."""
+    """What calling a layer gives: float32 without autocast or a cast, on the input's device where that is known."""
     devices = atom.devices or ANYWHERE
     for value in site.args:
         given = value.get(TENSOR)
@@ -137,7 +137,7 @@ def call_layer(run: Evaluation, atom: Atom, site: CallSite) -> Value:
             if given.devices and given.devices != ANYWHERE:
                 devices = given.devices
             break
-    result = tensor(atom.dtypes or FLOAT32, devices)
+    result = tensor(run.autocast or atom.dtypes or FLOAT32, devices)
     return sequence(items=(result, UNKNOWN)) if RECURRENT in atom.marks else result
 
 

@@ -22,7 +22,7 @@ CASTS: Final = {
     "float": "float32",
     "double": "float64",
     "half": "float16",
-    "bfloat16": "float16",
+    "bfloat16": "bfloat16",
     "long": "int64",
     "int": "int32",
     "short": "int32",

@@ -13,6 +13,7 @@ from npuport.analysis.flow.dtypes import (
     dtypes_of_argument,
     together,
 )
+from npuport.analysis.flow.library.contexts import autocast_dtypes
 from npuport.analysis.flow.library.evaluation import Evaluation
 from npuport.analysis.flow.library.operator_table import (
     INDEXED_BY_DIM,
@@ -75,6 +76,9 @@ def apply(
     if name == "where" and len(operands) == 1 and not keywords:
         return _nonzero_positions(run, node, operands[0])
     result = _result(run, node, operator, operands, keywords)
+    atom = result.get(TENSOR)
+    if run.autocast and atom is not None:
+        result = Value(atom.replaced(dtypes=autocast_dtypes(name, atom.dtypes, run.autocast)))
     return _answer(run, node, operator, result, operands, keywords) if operator.answer else result
 
 

@@ -11,6 +11,7 @@ from npuport.analysis.flow.dtypes import (
     BOOL,
     FLOAT32,
     FLOAT64,
+    HALF,
     INT64,
     INTEGRAL,
     UINT8,
@@ -42,7 +43,7 @@ Conversion: TypeAlias = Callable[[frozenset[str]], frozenset[str]]
 
 # What a floating tensor should not meet on its way to a loss, and the floating tensors that are meant.
 _PROMOTED: Final = INTEGRAL | FLOAT64
-_FLOATING_PARTNER: Final = frozenset({"float16", "float32", "?"})
+_FLOATING_PARTNER: Final = HALF | FLOAT32 | ANY_DTYPE
 # Results of these dtypes are worth telling where they come from, beyond the operation at hand.
 _TRACED: Final = FLOAT64 | INT64 | BOOL | UINT8
 _KIND_OF_NUMBER: Final = {

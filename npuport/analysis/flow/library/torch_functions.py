@@ -11,7 +11,7 @@ from npuport.analysis.flow.dtypes import (
     devices_of_argument,
 )
 from npuport.analysis.flow.events import CallSite
-from npuport.analysis.flow.library import data_loading, distributions, layers, operators, tensor_methods
+from npuport.analysis.flow.library import contexts, data_loading, distributions, layers, operators, tensor_methods
 from npuport.analysis.flow.library.evaluation import Evaluation, LibraryCall
 from npuport.analysis.flow.library.torch_creation import CREATION, legacy_on_accelerator
 from npuport.analysis.flow.value import (
@@ -33,7 +33,10 @@ def call(run: Evaluation, dotted: str, site: CallSite) -> Value:
     """What a call of ``torch.`` something gives; reported as a ``call`` besides what its table reports."""
     parts = dotted.split(".")
     last = parts[-1]
-    if len(parts) == 2:
+    context = contexts.call(dotted, site)
+    if context is not None:
+        result = context
+    elif len(parts) == 2:
         result = _top_level(run, last, site)
     else:
         group = _GROUPS.get(parts[1])
