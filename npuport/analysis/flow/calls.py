@@ -38,6 +38,8 @@ from npuport.analysis.flow.value import (
 from npuport.analysis.flow.vocabulary import (
     COMMON_METHODS,
     ENVIRONMENT_NAME,
+    FENCE_RECEIVER,
+    FENCES,
     OPTIMIZER_NAME,
     STORING_METHODS,
     UPDATE_METHOD,
@@ -295,6 +297,9 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
     assert isinstance(node.func, ast.Attribute)
     if receiver and not receiver.only("none"):
         return UNKNOWN
+    if name in FENCES and FENCE_RECEIVER.search(last_name(node.func.value)):
+        run.event("fence", node, how=name)
+        return NOTHING
     if method_proves_tensor(name) or weak_method(name):
         some = Value(_SOME_TENSOR)
         if method_proves_tensor(name):

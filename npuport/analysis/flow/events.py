@@ -26,6 +26,8 @@ Kinds of events, with ``value``, ``how`` and ``values``:
 ``log_prob``       ``log_prob`` or ``entropy`` of a distribution; how: which; value: the distribution
 ``arithmetic``     a tensor in ``left op right``. value: left; values: (right,)
 ``invert``         ``~x``. value: x
+``fence``          the host waits for the whole device, or gives its cached memory back. how: ``synchronize``,
+                   ``empty_cache``
 ``step``           an environment steps. values: arguments
 ``backward``       gradients are computed. value: the loss
 ``update``         an optimiser steps, or something that by its name does

@@ -210,7 +210,8 @@ class Frequencies:
             return Level.ONCE, ""
         if STEP_FUNCTION.match(name):
             return Level.STEP, f"by its name, {name} runs once per environment step"
-        if UPDATE_FUNCTION.match(name):
+        makes_loops_of_updates = UPDATES in self._anywhere[function.key] and UPDATES not in self._direct[function.key]
+        if UPDATE_FUNCTION.match(name) and not makes_loops_of_updates:
             return Level.UPDATE, f"by its name, {name} makes one update"
         if UPDATES in self._direct[function.key]:
             return Level.UPDATE, f"{name} makes one update"

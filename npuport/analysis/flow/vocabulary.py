@@ -33,9 +33,9 @@ ROWS_NAME: Final = re.compile(
 # Gates: what is asked for at the end of an episode, or for people only.
 EPISODE_END_NAME: Final = re.compile(
     r"^(?:done|terminated|truncated|terminal|dones|d|truncat\w*|terminat\w*|finished|verbose|debug|log\w*|evaluate"
-    r"|render\w*|eval\w*|is_?done|done_\w+|_done)$"
+    r"|render\w*|eval\w*|is_?done|done_\w+|_done|timing|profil\w*|benchmark\w*)$"
 )
-LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|track)$")
+LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|track|timing|profil\w*|benchmark\w*)$")
 EPISODE_END_TEXTS: Final = frozenset({"final_info", "episode", "log", "debug"})
 
 # How often a function runs that nobody in the program calls.
@@ -65,6 +65,11 @@ ACTING_FUNCTION: Final = re.compile(
     r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|pick_action|sample_action)$"
 )
 ACTION_NAME: Final = re.compile(r"act|^a$|^a_")
+
+# Calls that make the host wait for the device, or the allocator start anew; and what a value whose kind is
+# unknown is called where these are its methods.
+FENCES: Final = frozenset({"synchronize", "empty_cache"})
+FENCE_RECEIVER: Final = re.compile(r"stream|cuda|npu|accelerator|device|backend|^getattr$", re.IGNORECASE)
 
 # Attributes and methods that so many classes have that one of the program proves nothing.
 COMMON_ATTRIBUTES: Final = frozenset({

@@ -137,6 +137,13 @@ def _typing(run: Evaluation, dotted: str, call: CallSite) -> Value:
     return standard_library.class_of_namedtuple(call) if dotted == "typing.NamedTuple" else UNKNOWN
 
 
+def _torch_npu(run: Evaluation, dotted: str, call: CallSite) -> Value:
+    """``torch_npu.npu`` is ``torch.npu``."""
+    if dotted.startswith("torch_npu.npu."):
+        return torch_functions.call(run, dotted.replace("torch_npu", "torch", 1), call)
+    return _other(run, dotted, call)
+
+
 def _other(run: Evaluation, dotted: str, call: CallSite) -> Value:
     """A library without a table; its calls are reported."""
     if dotted in standard_library.PASSING:
@@ -149,6 +156,7 @@ def _other(run: Evaluation, dotted: str, call: CallSite) -> Value:
 
 _PACKAGES: Final[dict[str, _Call]] = {
     "torch": torch_functions.call,
+    "torch_npu": _torch_npu,
     "numpy": numpy_functions.call,
     "gymnasium": environments.call,
     "gym": environments.call,
