@@ -10,7 +10,7 @@ from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
 from npuport.analysis.flow.library.containers import make_namedtuple
-from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object
+from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object, instance_of_library
 from npuport.analysis.flow.library.environments import step_result
 from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
 from npuport.analysis.flow.library.tensor_methods import method_proves_tensor, moved_unknown, weak_method
@@ -271,9 +271,7 @@ def _instantiate(run: Evaluation, site: CallSite, key: str) -> Value:
             if name in declared.fields:
                 run.set_attribute(key, name, value)
     instance = Value(Atom(INSTANCE, refs=frozenset({key})))
-    if any(base.endswith(("Env", "Wrapper")) for base in bases):
-        instance.atoms[ENVIRONMENT] = Atom(ENVIRONMENT)
-    return instance
+    return join(instance, instance_of_library(run, bases, site))
 
 
 def _call_instance(run: Evaluation, site: CallSite, atom: Atom) -> Value | None:

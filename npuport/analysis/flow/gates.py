@@ -10,10 +10,12 @@ from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, ROWS_LOOP, SMAL
 from npuport.analysis.flow.value import (
     ARRAY,
     CLASS,
+    EMPTY,
     FUNCTION,
     INSTANCE,
     LAYER,
     NONE,
+    NUMBER,
     OPTIMIZER,
     ROWS,
     TENSOR,
@@ -21,6 +23,7 @@ from npuport.analysis.flow.value import (
     Value,
     array,
     element_of,
+    join_all,
     tensor,
 )
 from npuport.analysis.flow.vocabulary import EPISODE_END_NAME, EPISODE_END_TEXTS, LOGGING_ATTRIBUTE, ROWS_NAME
@@ -31,15 +34,20 @@ _SMALL_METHODS = frozenset({
     "children", "buffers", "state_dict",
 })  # fmt: skip
 _PASSING_ON = frozenset({"enumerate", "zip", "reversed", "tqdm", "trange", "list", "tuple"})
+_EVERY_NTH = frozenset({EVERY_NTH})
 _TENSOR_TYPES = frozenset({"torch.Tensor", "th.Tensor", "Tensor"})
 _ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 
 
-def gate_of(test: ast.expr) -> str:
+def gate_of(run: Evaluation, test: ast.expr) -> str:
     """What kind of gate a condition is; empty where it says nothing of how often."""
     found = ""
     for node in ast.walk(test):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            return EVERY_NTH
+        if isinstance(node, ast.Name) and EVERY_NTH in marks_of_number(run.names.get(node.id)):
+            return EVERY_NTH
+        if isinstance(node, ast.Call) and EVERY_NTH in marks_of_number(_answer_of_function(run, node)):
             return EVERY_NTH
         if (
             (isinstance(node, ast.Name) and EPISODE_END_NAME.match(node.id))
@@ -48,6 +56,27 @@ def gate_of(test: ast.expr) -> str:
         ):
             found = EPISODE_END
     return found
+
+
+def answer_of_gate(run: Evaluation, question: ast.expr, value: Value) -> Value:
+    """The value of an assigned expression: ``due = step % n == 0`` is a gate where ``due`` is asked later."""
+    if isinstance(question, ast.Compare | ast.BoolOp | ast.UnaryOp) and value.only(NUMBER):
+        if gate_of(run, question) == EVERY_NTH:
+            return Value(value.atoms[NUMBER].replaced(marks=_EVERY_NTH))
+    return value
+
+
+def _answer_of_function(run: Evaluation, call: ast.Call) -> Value | None:
+    """What a function of the program that is called by its bare name gives: ``is_due(step, n)``."""
+    called = run.quietly(call.func).get(FUNCTION) if isinstance(call.func, ast.Name) else None
+    functions = (run.knowledge.functions.get(key) for key in called.refs) if called is not None else ()
+    return join_all(function.returns for function in functions if function is not None)
+
+
+def marks_of_number(value: Value | None) -> frozenset[str]:
+    """The marks of a Python number."""
+    atom = value.get(NUMBER) if value is not None else None
+    return atom.marks if atom is not None else EMPTY
 
 
 def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:

@@ -11,7 +11,7 @@ from npuport.analysis.flow.arithmetic import binary
 from npuport.analysis.flow.declarations import Definition
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import EVERY_NTH, GATE, LOOP, Frame
-from npuport.analysis.flow.gates import gate_of, loop_over, narrowed
+from npuport.analysis.flow.gates import answer_of_gate, gate_of, loop_over, narrowed
 from npuport.analysis.flow.linking import imported_values
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
@@ -40,20 +40,20 @@ def run_block(run: Evaluation, statements: list[ast.stmt]) -> bool:
         if execute is not None and execute(run, statement):
             run.frame = outer
             return True
-        if type(statement) is ast.If and _leaves_unless_nth(statement):
+        if type(statement) is ast.If and _leaves_unless_nth(run, statement):
             # if step % n != 0: return -- what follows runs every n-th time
             run.frame = Frame(run.frame, GATE, EVERY_NTH, run.place(statement))
     run.frame = outer
     return False
 
 
-def _leaves_unless_nth(statement: ast.If) -> bool:
+def _leaves_unless_nth(run: Evaluation, statement: ast.If) -> bool:
     last = statement.body[-1]
     if statement.orelse or not isinstance(last, ast.Return | ast.Continue):
         return False
     test = statement.test
     if isinstance(test, ast.Compare):
-        return gate_of(test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
+        return gate_of(run, test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
     # if step % n: return
     return isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod)
 
@@ -72,7 +72,9 @@ def _import(run: Evaluation, statement: ast.Import | ast.ImportFrom) -> bool:
 
 def _return(run: Evaluation, statement: ast.Return) -> bool:
     run.unpacked = 0
-    value = run.evaluate(statement.value) if statement.value is not None else NOTHING
+    value = NOTHING
+    if statement.value is not None:
+        value = answer_of_gate(run, statement.value, run.evaluate(statement.value))
     run.event("return", statement, value)
     run.returned = join(run.returned, bounded(value))
     return True
@@ -96,7 +98,7 @@ def _assert(run: Evaluation, statement: ast.Assert) -> bool:
 def _assign(run: Evaluation, statement: ast.Assign) -> bool:
     target = statement.targets[0]
     run.unpacked = len(target.elts) if isinstance(target, ast.Tuple) else 0
-    value = run.evaluate(statement.value)
+    value = answer_of_gate(run, statement.value, run.evaluate(statement.value))
     run.unpacked = 0
     for target in statement.targets:
         bind(run, target, value)
@@ -200,7 +202,7 @@ def joined(branches: list[dict[str, Value] | None]) -> dict[str, Value]:
 
 
 def _if(run: Evaluation, statement: ast.If) -> bool:
-    gate = gate_of(statement.test)
+    gate = gate_of(run, statement.test)
     test(run, statement.test)
     before, outer = run.names, run.frame
     run.names = {**before, **narrowed(run, statement.test, holds=True)}

@@ -38,7 +38,10 @@ def _emptied(module: Module, statement: ast.stmt, name: str) -> ast.stmt:
     while (
         isinstance(parent, ast.If)
         and not parent.orelse
-        and (parent.body == [statement] or all(isinstance(s, ast.Expr) and called_name(s.value) == name for s in parent.body))
+        and (
+            parent.body == [statement]
+            or all(isinstance(s, ast.Expr) and called_name(s.value) == name for s in parent.body)
+        )
         and all(_only_asks(node) for node in ast.walk(parent.test))
         and parent not in getattr(module.parent(parent), "orelse", ())
     ):

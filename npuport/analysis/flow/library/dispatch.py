@@ -74,6 +74,14 @@ def call_object(run: Evaluation, atom: Atom, call: CallSite) -> Value | None:
     return layers.call_loss(run, atom, call) if atom.kind == LOSS else None
 
 
+def instance_of_library(run: Evaluation, bases: frozenset[str], call: CallSite) -> Value:
+    """What an instance of a class that inherits these classes is besides; nothing where they are not known."""
+    if any(base.endswith(("Env", "Wrapper")) for base in bases):
+        return Value(Atom(ENVIRONMENT))
+    distribution = distributions.inherited(bases)
+    return distributions.make(run, distribution, call) if distribution else UNKNOWN
+
+
 def constant(dotted: str) -> Value | None:
     """The value of a constant of a library such as ``math.pi``; None for other names."""
     return _CONSTANTS.get(dotted)
