@@ -8,6 +8,7 @@ from npuport.analysis.flow.value import TENSOR
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.flow_rule import FlowRule, device_doubts
+from npuport.engine.rewriting.deferred_reads import deferred_read
 from npuport.engine.rule import Hit, Triggers
 
 _WORDS = {
@@ -37,9 +38,10 @@ class HiddenHostRead(FlowRule):
     -------
     ::
 
+        losses = []
         for batch in loader:
             loss = update(batch)
-            history.append(float(loss))
+            losses.append(float(loss))
 
     Use instead
     -----------
@@ -47,8 +49,13 @@ class HiddenHostRead(FlowRule):
 
         losses = []
         for batch in loader:
-            losses.append(update(batch).detach())
-        history += torch.stack(losses).tolist()
+            loss = update(batch)
+            losses.append(loss.detach())
+        losses = torch.stack(losses).tolist()
+
+    Fix safety
+    ----------
+    Unsafe, and only for ``float(t)`` and ``t.cpu().item()`` that are added to a number or list: see NPU301.
 
     Sources
     -------
@@ -75,6 +82,7 @@ class HiddenHostRead(FlowRule):
                     flow,
                     event,
                     f"{words}, {level.phrase}",
+                    fix=deferred_read(module, flow, event),
                     severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
                     doubts=device_doubts(tensor),
                 )

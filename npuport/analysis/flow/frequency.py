@@ -77,12 +77,11 @@ class Frequencies:
     Args:
         knowledge: the program.
         functions: the functions to look at.
-        known: what was found before, which holds for all others.
+        known: what was found before, which holds for all other files.
     """
 
     def __init__(self, knowledge: Knowledge, functions: Iterable[Function], known: Frequencies | None = None) -> None:
         self._knowledge = knowledge
-        self._known = known
         # By function: what happens in one run of it, outside its own loops, and anywhere below.
         self._direct: dict[str, set[str]] = defaultdict(set)
         self._anywhere: dict[str, set[str]] = defaultdict(set)
@@ -93,9 +92,31 @@ class Frequencies:
         self._entry: dict[str, Level] = {}
         self._entry_reason: dict[str, tuple[Function, Place, Frame | None] | str] = {}
         looked_at = list(functions)
+        self._before: dict[str, Level] = {}
+        if known is not None:
+            self._take_over(known, {function.file for function in looked_at})
         self._collect(looked_at)
         self._mark_gates(looked_at)
         self._enter(looked_at)
+
+    def _take_over(self, known: Frequencies, files: set[str]) -> None:
+        """What was found in other files holds; functions of these files keep how often others call them."""
+
+        def elsewhere(key: str) -> bool:
+            function = self._knowledge.functions.get(key)
+            return function is not None and function.file not in files
+
+        self._direct.update((key, what) for key, what in known._direct.items() if elsewhere(key))
+        self._anywhere.update((key, what) for key, what in known._anywhere.items() if elsewhere(key))
+        for mine, theirs in (
+            (self._loop_direct, known._loop_direct),
+            (self._loop_anywhere, known._loop_anywhere),
+        ):
+            mine.update((loop, what) for loop, what in theirs.items() if loop[0] not in files)
+        self._updating_gates.update(gate for gate in known._updating_gates if gate[0] not in files)
+        self._entry.update(known._entry)
+        self._entry_reason.update(known._entry_reason)
+        self._before = known._entry
 
     # Steps and updates
 
@@ -108,9 +129,10 @@ class Frequencies:
         for function in functions:
             for what, _, frame in function.facts:
                 self._note(function, frame, what, direct=True, waiting=waiting)
-        if self._known is not None:
-            for function in functions:
-                for callee, _, frame in function.calls:
+        own = {function.key for function in functions}
+        for function in functions:
+            for callee, _, frame in function.calls:
+                if callee not in own:
                     self._note_known(function, frame, callee, waiting)
         seen: set[tuple[str, str, bool]] = set()
         while waiting:
@@ -126,9 +148,8 @@ class Frequencies:
         self, function: Function, frame: Frame | None, callee: str, waiting: list[tuple[str, str, bool]]
     ) -> None:
         """A call of a function that was looked at before."""
-        assert self._known is not None
-        for what in self._known._anywhere.get(callee, ()):
-            direct = what in self._known._direct.get(callee, ())
+        for what in self._anywhere.get(callee, ()):
+            direct = what in self._direct.get(callee, ())
             self._note(function, frame, what, direct=direct, waiting=waiting)
 
     def _note(
@@ -183,13 +204,11 @@ class Frequencies:
     def _enter(self, functions: Iterable[Function]) -> None:
         called = {callee for function in functions for callee, _, _ in function.calls if callee != function.key}
         for function in functions:
+            if function.key in self._before:
+                continue
             level, why = self._own_level(function, called)
-            known = self._known.entry(function) if self._known is not None else Level.ONCE
-            self._entry[function.key] = max(level, known)
-            before = self._known._entry_reason.get(function.key) if self._known is not None else None
-            if known > level and before is not None:
-                self._entry_reason[function.key] = before
-            elif why:
+            self._entry[function.key] = level
+            if why:
                 self._entry_reason[function.key] = why
         waiting = list(functions)
         while waiting:  # levels only rise, and there are five
@@ -223,10 +242,7 @@ class Frequencies:
 
     def entry(self, function: Function) -> Level:
         """How often a function is called."""
-        level = self._entry.get(function.key)
-        if level is None:
-            return self._known.entry(function) if self._known is not None else Level.ONCE
-        return level
+        return self._entry.get(function.key, Level.ONCE)
 
     def level(self, function: Function, frame: Frame | None) -> Level:
         """How often a place runs."""

@@ -14,12 +14,14 @@ class Linker:
     """Resolves imports among a set of files.
 
     A script imports from its own folder first, then from the folders around it (and from ``src`` in them), up to
-    the folder that holds all files.
+    the folder that holds all files, or the package that they are.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._keys = {os.path.abspath(path): path for path in paths}
         self._root = os.path.commonpath(list(self._keys)) if len(self._keys) > 1 else ""
+        while self._root and os.path.join(self._root, "__init__.py") in self._keys:
+            self._root = os.path.dirname(self._root)  # a package imports itself by its full name
         self._found: dict[tuple[str, str, bool], str | None] = {}
 
     def resolve(self, importer: str, dotted: str, level: int = 0) -> str | None:

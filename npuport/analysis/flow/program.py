@@ -172,6 +172,10 @@ class FileFlow:
         """How often an event happens."""
         return self.program.frequencies.level(event.function, event.frame)
 
+    def level_of(self, function: Function, statement: ast.stmt) -> Level:
+        """How often a statement of a function is reached."""
+        return self.program.frequencies.level(function, self._recorded.frames.get(statement))
+
     def reasons(self, event: Event) -> list[Reason]:
         """Why an event happens as often as it does."""
         return self.program.frequencies.reasons(event.function, event.frame)
