@@ -13,7 +13,7 @@ from npuport.engine.rule import Hit, Triggers
 
 _WORDS = {
     "cpu": ".cpu() copies the tensor to the host and waits for the device",
-    "numpy": ".numpy() reads the tensor on the host and waits for the device",
+    "numpy": ".numpy() is refused by a tensor on the device, which .cpu() must copy first: one more wait",
     "tolist": ".tolist() reads the tensor on the host and waits for the device",
     "truth": "asking whether a tensor is true waits for the device",
     "format": "printing a tensor waits for the device",
@@ -28,7 +28,8 @@ class HiddenHostRead(FlowRule):
     ------------
     Reports ``float(t)``, ``int(t)``, ``bool(t)``, ``if t:``, f-strings and ``print``, ``.cpu()``, ``.numpy()``,
     ``.tolist()``, NumPy and ``math`` functions and Python's ``max`` on a tensor of the device, in code that runs
-    once per update or more often. The one read of the action for ``env.step`` is not reported.
+    once per update or more often. The one read of the action for ``env.step`` is not reported, and ``.numpy()`` only
+    where the tensor is known to be on the device: it does not work there without ``.cpu()``.
 
     Why on an NPU
     -------------
@@ -73,8 +74,8 @@ class HiddenHostRead(FlowRule):
             tensor = event.value.get(TENSOR)
             if event.how == "item" or tensor is None or tensor.on_host or flow.is_inherent(event):
                 continue
-            if not event.value.only(TENSOR):
-                continue
+            if not event.value.only(TENSOR) or (event.how == "numpy" and not tensor.on_accelerator):
+                continue  # .numpy() without .cpu() only ever worked on the host
             level = flow.level(event)
             if level >= Level.UPDATE:
                 words = _WORDS.get(event.how, f"{event.how}() reads a tensor on the host and waits for the device")

@@ -16,6 +16,8 @@ from npuport.analysis.flow.frames import Place
 from npuport.analysis.flow.knowledge import Knowledge
 from npuport.analysis.flow.vocabulary import ACTING_FUNCTION, ACTION_NAME, ENVIRONMENT_NAME
 
+_HOST_LIBRARIES = frozenset({"np", "numpy", "random"})
+
 
 class Actions:
     """The functions of a program that choose actions, and the nodes on the way of an action."""
@@ -110,8 +112,11 @@ class _Backflow:
             elif isinstance(node, ast.Call):
                 self._note_callees(node)
                 stack += node.args
-                if isinstance(node.func, ast.Attribute):
+                if _draws(node):
+                    found.update(_names_in(*node.args, *(keyword.value for keyword in node.keywords)))
+                elif isinstance(node.func, ast.Attribute):
                     stack.append(node.func.value)
+                    found.update(_receiver(node.func.value))
             elif isinstance(node, ast.Subscript | ast.Attribute):
                 stack.append(node.value)
             elif isinstance(node, ast.IfExp):
@@ -165,6 +170,27 @@ def _returned(function: Function) -> Iterator[ast.expr]:
         if isinstance(statement, ast.Return) and statement.value is not None:
             value = statement.value
             yield value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
+
+
+def _draws(call: ast.Call) -> bool:
+    """Whether NumPy or ``random`` makes the action: of probabilities or values that the host needs instead of it."""
+    node: ast.expr = call.func
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(call.func, ast.Attribute) and isinstance(node, ast.Name) and node.id in _HOST_LIBRARIES
+
+
+def _names_in(*expressions: ast.expr) -> set[str]:
+    return {node.id for part in expressions for node in ast.walk(part) if isinstance(node, ast.Name)} - _HOST_LIBRARIES
+
+
+def _receiver(node: ast.expr) -> set[str]:
+    """The name of the tensor at the start of ``values.max(1)[1].item()``."""
+    while isinstance(node, ast.Attribute | ast.Subscript) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return {node.id} if isinstance(node, ast.Name) and node.id != "self" else set()
 
 
 def _targets(statement: ast.Assign) -> set[str]:

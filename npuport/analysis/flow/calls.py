@@ -40,6 +40,7 @@ from npuport.analysis.flow.vocabulary import (
     ENVIRONMENT_NAME,
     FENCE_RECEIVER,
     FENCES,
+    LEARNER_NAME,
     OPTIMIZER_NAME,
     STORING_METHODS,
     UPDATE_METHOD,
@@ -316,11 +317,19 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
         for candidate in candidates:
             result = join(result, call_function(run, site, candidate))
         return result if result is not None else UNKNOWN
-    if not candidates and UPDATE_METHOD.match(name):
+    if not candidates and UPDATE_METHOD.match(name) and _may_learn(site, name):
         run.event("update", node, UNKNOWN, "name")
     if name in STORING_METHODS:
         run.event("push", node, UNKNOWN, name, tuple(site.args))
     return UNKNOWN
+
+
+def _may_learn(site: CallSite, name: str) -> bool:
+    """Whether a method that is called like an update may be one: ``config.update({...})`` is none."""
+    function = site.node.func
+    return name != "update" or (
+        isinstance(function, ast.Attribute) and LEARNER_NAME.search(last_name(function.value)) is not None
+    )
 
 
 def _call_common_method(run: Evaluation, site: CallSite, name: str) -> Value:

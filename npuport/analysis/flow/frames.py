@@ -15,6 +15,7 @@ ROWS_LOOP: Final = "rows"  # the transitions of a batch
 SMALL_LOOP: Final = "small"  # parameters, items, literals: counts as no loop
 EVERY_NTH: Final = "every n-th"
 EPISODE_END: Final = "end of an episode"
+FAILURE: Final = "failure"  # an exception follows
 
 # Line and column of the statement or expression that makes a frame; unique within its file.
 Place: TypeAlias = tuple[int, int]

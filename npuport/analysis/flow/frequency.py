@@ -16,6 +16,7 @@ from npuport.analysis.flow.frames import (
     COMPREHENSION,
     EPISODE_END,
     EVERY_NTH,
+    FAILURE,
     GATE,
     LOOP,
     ROWS_LOOP,
@@ -26,7 +27,14 @@ from npuport.analysis.flow.frames import (
     outwards,
 )
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.vocabulary import CALLBACKS, EVALUATING_FUNCTION, STEP_FUNCTION, UPDATE_FUNCTION
+from npuport.analysis.flow.vocabulary import (
+    CALLBACKS,
+    EVALUATING_FUNCTION,
+    STEP_FUNCTION,
+    STEP_METHOD_PARAMETERS,
+    TEST_FILE,
+    UPDATE_FUNCTION,
+)
 
 STEPS = "step"
 UPDATES = "update"
@@ -225,9 +233,11 @@ class Frequencies:
         name = function.name
         if name in CALLBACKS and function.owner is not None and self._knowledge.library_bases(function.owner):
             return _BY_WORD[CALLBACKS[name]], f"a framework calls {name}"
-        if function.key in called or name == BODY:
+        if function.key in called or name == BODY or self._tests(function):
             return Level.ONCE, ""
-        if STEP_FUNCTION.match(name):
+        if STEP_FUNCTION.match(name) or (
+            name == "step" and len(function.order) - function.bound >= STEP_METHOD_PARAMETERS
+        ):
             return Level.STEP, f"by its name, {name} runs once per environment step"
         makes_loops_of_updates = UPDATES in self._anywhere[function.key] and UPDATES not in self._direct[function.key]
         if UPDATE_FUNCTION.match(name) and not makes_loops_of_updates:
@@ -237,6 +247,12 @@ class Frequencies:
         if name == "forward" and function.owner is not None and "Loss" in function.owner.rpartition(".")[2]:
             return Level.UPDATE, "a loss module runs once per update"
         return Level.ONCE, ""
+
+    def _tests(self, function: Function) -> bool:
+        """Whether a function tests or measures the program."""
+        if function.name.startswith("test_"):
+            return True
+        return TEST_FILE.search(self._knowledge.linker.relative(function.file)) is not None
 
     # Asking
 
@@ -249,7 +265,7 @@ class Frequencies:
         level = self.entry(function)
         for around in reversed(list(outwards(frame))):
             level = self._inside(function.file, around, level)
-        if EVALUATING_FUNCTION.match(function.name):
+        if EVALUATING_FUNCTION.match(function.name) or self._tests(function):
             return min(level, Level.ITERATION)
         return level
 
@@ -262,6 +278,8 @@ class Frequencies:
         if frame.about == EVERY_NTH:
             updates = (file, frame.place) in self._updating_gates
             return min(level, Level.UPDATE if updates else Level.ITERATION)
+        if frame.about == FAILURE:
+            return Level.ONCE
         return min(level, Level.ITERATION) if frame.about == EPISODE_END else level
 
     def is_guess(self, function: Function) -> bool:

@@ -26,7 +26,13 @@ from npuport.analysis.flow.value import (
     join_all,
     tensor,
 )
-from npuport.analysis.flow.vocabulary import EPISODE_END_NAME, EPISODE_END_TEXTS, LOGGING_ATTRIBUTE, ROWS_NAME
+from npuport.analysis.flow.vocabulary import (
+    ASKS_FOR_TIME,
+    EPISODE_END_NAME,
+    EPISODE_END_TEXTS,
+    LOGGING_ATTRIBUTE,
+    ROWS_NAME,
+)
 
 _SMALL_ELEMENTS = frozenset({INSTANCE, LAYER, OPTIMIZER, TEXT, FUNCTION, CLASS})
 _SMALL_METHODS = frozenset({
@@ -46,6 +52,8 @@ def gate_of(run: Evaluation, test: ast.expr) -> str:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
             return EVERY_NTH
         if isinstance(node, ast.Name) and EVERY_NTH in marks_of_number(run.names.get(node.id)):
+            return EVERY_NTH
+        if isinstance(node, ast.Call) and ASKS_FOR_TIME.match(getattr(node.func, "attr", getattr(node.func, "id", ""))):
             return EVERY_NTH
         if isinstance(node, ast.Call) and EVERY_NTH in marks_of_number(_answer_of_function(run, node)):
             return EVERY_NTH
@@ -67,8 +75,9 @@ def answer_of_gate(run: Evaluation, question: ast.expr, value: Value) -> Value:
 
 
 def _answer_of_function(run: Evaluation, call: ast.Call) -> Value | None:
-    """What a function of the program that is called by its bare name gives: ``is_due(step, n)``."""
-    called = run.quietly(call.func).get(FUNCTION) if isinstance(call.func, ast.Name) else None
+    """What a function of the program gives: ``is_due(step, n)``."""
+    named = isinstance(call.func, ast.Name | ast.Attribute)
+    called = run.quietly(call.func).get(FUNCTION) if named else None
     functions = (run.knowledge.functions.get(key) for key in called.refs) if called is not None else ()
     return join_all(function.returns for function in functions if function is not None)
 

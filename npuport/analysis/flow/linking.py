@@ -34,6 +34,11 @@ class Linker:
             self._found[asked] = self._look(folder, dotted) if level else self._look_upwards(folder, dotted)
         return self._found[asked]
 
+    def relative(self, key: str) -> str:
+        """A file's path below the folder that holds all files, with slashes."""
+        path = os.path.abspath(key)
+        return (os.path.relpath(path, self._root) if self._root else os.path.basename(path)).replace(os.sep, "/")
+
     def _look_upwards(self, folder: str, dotted: str) -> str | None:
         while True:
             for base in (folder, os.path.join(folder, "src")):

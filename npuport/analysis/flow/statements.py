@@ -10,7 +10,7 @@ import ast
 from npuport.analysis.flow.arithmetic import binary
 from npuport.analysis.flow.declarations import Definition
 from npuport.analysis.flow.evaluation import Evaluation
-from npuport.analysis.flow.frames import EVERY_NTH, GATE, LOOP, Frame
+from npuport.analysis.flow.frames import EVERY_NTH, FAILURE, GATE, LOOP, Frame
 from npuport.analysis.flow.gates import answer_of_gate, gate_of, loop_over, narrowed
 from npuport.analysis.flow.linking import imported_values
 from npuport.analysis.flow.types import value_of_annotation
@@ -30,11 +30,16 @@ from npuport.analysis.flow.value import (
     sequence,
 )
 
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+
 
 def run_block(run: Evaluation, statements: list[ast.stmt]) -> bool:
     """Run statements in order; True where control leaves the block before its end."""
     outer = run.frame
-    for statement in statements:
+    failing = _start_of_failure(statements)
+    for position, statement in enumerate(statements):
+        if position == failing:
+            run.frame = Frame(run.frame, GATE, FAILURE, run.place(statement))
         run.enter(statement)
         execute = run.STATEMENTS.get(type(statement))
         if execute is not None and execute(run, statement):
@@ -47,11 +52,23 @@ def run_block(run: Evaluation, statements: list[ast.stmt]) -> bool:
     return False
 
 
+def _start_of_failure(statements: list[ast.stmt]) -> int:
+    """From which statement on the block surely ends in an exception; behind the end where it does not."""
+    position = len(statements)
+    if not statements or not isinstance(statements[-1], ast.Raise):
+        return position
+    while position and not any(isinstance(node, _LEAVING) for node in ast.walk(statements[position - 1])):
+        position -= 1
+    return position
+
+
 def _leaves_unless_nth(run: Evaluation, statement: ast.If) -> bool:
     last = statement.body[-1]
     if statement.orelse or not isinstance(last, ast.Return | ast.Continue):
         return False
     test = statement.test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return gate_of(run, test) == EVERY_NTH
     if isinstance(test, ast.Compare):
         return gate_of(run, test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
     # if step % n: return

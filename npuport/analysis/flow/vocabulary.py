@@ -41,10 +41,17 @@ EPISODE_END_TEXTS: Final = frozenset({"final_info", "episode", "log", "debug"})
 # How often a function runs that nobody in the program calls.
 STEP_FUNCTION: Final = re.compile(
     r"^(?:act|select_action\w*|choose_action\w*|get_action\w*|take_action|sample_action|predict|remember"
-    r"|store(?:_transition|_memory)?|push|policy|pick_action|step)$"
+    r"|store(?:_transition|_memory)?|push|policy|pick_action)$"
+)
+# agent.step(state, action, reward, ...) has more parameters than env.step(action) or optimizer.step().
+STEP_METHOD_PARAMETERS: Final = 3
+_UPDATES_SOMETHING_ELSE: Final = (
+    r"(?!(?:\w+_)?(?:weights?|targets?|param\w*|ema|state\w*|stat\w*|norm\w*|lr|rate|epsilon|eps|priorit\w*|config|mask"
+    r"|plot|display|metrics?|progress|buffer|memory|cache|info|counters?|schedule\w*)$)"
 )
 UPDATE_FUNCTION: Final = re.compile(
-    r"^(?:learn|update|_?update_\w+|optimi[sz]e\w*|train_step|training_step|train_on_batch|replay|experience_replay"
+    rf"^(?:learn|update|_?update_{_UPDATES_SOMETHING_ELSE}\w+"
+    r"|optimi[sz]e\w*|train_step|training_step|train_on_batch|replay|experience_replay"
     r"|\w+_loss|calc_loss|compute_loss\w*|learn_\w*|optimize_model|train_batch|train_model|train_\w*net\w*)$"
 )
 # Callbacks of frameworks: the base class's dotted name ends so, the method is called so often.
@@ -59,7 +66,15 @@ CALLBACKS: Final = {
     "on_epoch_end": "iteration",
 }
 # A method of an unknown object that by its name makes an update.
-UPDATE_METHOD: Final = re.compile(r"^(?:update|learn|optimi[sz]e\w*|train_on_batch|train_step|update_\w+|learn_\w*)$")
+UPDATE_METHOD: Final = re.compile(
+    rf"^(?:update|learn|optimi[sz]e\w*|train_on_batch|train_step|update_{_UPDATES_SOMETHING_ELSE}\w+|learn_\w*)$"
+)
+# Only of these is ``update`` an update: dictionaries, progress bars and meters have a method of that name too.
+LEARNER_NAME: Final = re.compile(
+    r"agent|policy|learner|train|algo|actor|critic|model|net|brain|player|worker|dqn|ppo|sac|td3|ddpg|a2c|a3c|trpo|maddpg"
+    r"|^self$|^pi$|^q$",
+    re.IGNORECASE,
+)
 STORING_METHODS: Final = frozenset({"push", "store", "remember", "put", "store_transition"})
 ACTING_FUNCTION: Final = re.compile(
     r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|pick_action|sample_action)$"
@@ -83,5 +98,11 @@ COMMON_METHODS: Final = frozenset({
     "extend", "pop", "insert", "remove", "index", "count", "join", "split", "format", "start",
     "write", "read",
 })  # fmt: skip
+# What tests and measures a program says nothing of how often its code runs.
+TEST_FILE: Final = re.compile(
+    r"(?:^|/)(?:tests?|testing|benchmarks?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest|bench(?:mark)?_[^/]*)\.py$"
+)
+# Functions that say whether it is time for something: if self.should_log(step): ...
+ASKS_FOR_TIME: Final = re.compile(r"^_?(?:should|is_time_to|time_to)_\w+$")
 # A function of this name runs now and then, whatever it loops over.
 EVALUATING_FUNCTION: Final = re.compile(r"^_?(?:eval|evaluate|test|play|enjoy|render|demo|watch|visuali[sz]e)(?:_|$)")
