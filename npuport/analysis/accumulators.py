@@ -174,14 +174,18 @@ def _read_by_handlers(module: Module, loop: ast.stmt, name: str) -> bool:
 
 def _start(statement: ast.stmt, name: str, gathers: bool) -> int | float | None:
     """The number, or 0 for the empty list, that a statement gives to the name and to nobody else."""
-    if not isinstance(statement, ast.Assign):
+    if isinstance(statement, ast.Assign):
+        targets, assigned = statement.targets, statement.value
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets, assigned = [statement.target], statement.value
+    else:
         return None
-    if gathers and len(statement.targets) > 1:
+    if gathers and len(targets) > 1:
         return None  # two names for one list
-    for target in statement.targets:
-        pairs = [(target, statement.value)]
-        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
-            pairs = list(zip(target.elts, statement.value.elts, strict=False))
+    for target in targets:
+        pairs = [(target, assigned)]
+        if isinstance(target, ast.Tuple) and isinstance(assigned, ast.Tuple):
+            pairs = list(zip(target.elts, assigned.elts, strict=False))
         for part, value in pairs:
             if isinstance(part, ast.Name) and part.id == name:
                 return _empty(value) if gathers else _number(value)

@@ -19,7 +19,7 @@ class SynchronizePerStep(FlowRule):
     ------------
     Reports ``synchronize()`` of ``torch.cuda``, ``torch.npu``, ``torch.accelerator``, of a variable that holds one of
     them and of a stream, in code that runs once per update or more often. Not reported: a fence behind a logging
-    gate, once per iteration, or in a function that copies with ``non_blocking=True``, where it may be needed.
+    gate, once per iteration, or where the function or one that calls it copies with ``non_blocking=True``.
 
     Why on an NPU
     -------------
@@ -65,7 +65,9 @@ class SynchronizePerStep(FlowRule):
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("fence"):
             level = flow.level(event)
-            if event.how != "synchronize" or level < Level.UPDATE or _copies_without_waiting(event.function.node):
+            if event.how != "synchronize" or level < Level.UPDATE:
+                continue
+            if any(_copies_without_waiting(f.node) for f in (event.function, *flow.callers(event.function))):
                 continue
             assert isinstance(event.node, ast.Call)
             yield self.hit(

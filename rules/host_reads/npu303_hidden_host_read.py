@@ -13,7 +13,6 @@ from npuport.engine.rule import Hit, Triggers
 
 _WORDS = {
     "cpu": ".cpu() copies the tensor to the host and waits for the device",
-    "numpy": ".numpy() is refused by a tensor on the device, which .cpu() must copy first: one more wait",
     "tolist": ".tolist() reads the tensor on the host and waits for the device",
     "truth": "asking whether a tensor is true waits for the device",
     "format": "printing a tensor waits for the device",
@@ -28,8 +27,8 @@ class HiddenHostRead(FlowRule):
     ------------
     Reports ``float(t)``, ``int(t)``, ``bool(t)``, ``if t:``, f-strings and ``print``, ``.cpu()``, ``.numpy()``,
     ``.tolist()``, NumPy and ``math`` functions and Python's ``max`` on a tensor of the device, in code that runs
-    once per update or more often. The one read of the action for ``env.step`` is not reported, and ``.numpy()`` only
-    where the tensor is known to be on the device: it does not work there without ``.cpu()``.
+    once per update or more often. The one read of the action for ``env.step`` is not reported, and ``.numpy()`` and
+    functions of NumPy only where the tensor is known to be on the device: they do not work there without ``.cpu()``.
 
     Why on an NPU
     -------------
@@ -74,11 +73,14 @@ class HiddenHostRead(FlowRule):
             tensor = event.value.get(TENSOR)
             if event.how == "item" or tensor is None or tensor.on_host or flow.is_inherent(event):
                 continue
-            if not event.value.only(TENSOR) or (event.how == "numpy" and not tensor.on_accelerator):
-                continue  # .numpy() without .cpu() only ever worked on the host
+            by_numpy = event.how.startswith("numpy")
+            if not event.value.only(TENSOR) or (by_numpy and not tensor.on_accelerator):
+                continue  # NumPy takes no tensor of a device: where it worked, the tensor was on the host
             level = flow.level(event)
             if level >= Level.UPDATE:
                 words = _WORDS.get(event.how, f"{event.how}() reads a tensor on the host and waits for the device")
+                if by_numpy:
+                    words = "NumPy takes no tensor on the device; .cpu() has to copy it first, and waits"
                 yield self.hit(
                     flow,
                     event,

@@ -36,6 +36,7 @@ from npuport.analysis.flow.value import (
     join,
 )
 from npuport.analysis.flow.vocabulary import (
+    CLOCK_NAME,
     COMMON_METHODS,
     ENVIRONMENT_NAME,
     FENCE_RECEIVER,
@@ -188,7 +189,7 @@ def _step_or_update(run: Evaluation, site: CallSite, receiver: Value, name: str)
 def _is_optimizer(receiver: Value, called: str, site: CallSite) -> bool:
     if OPTIMIZER in receiver.atoms:
         return "scheduler" not in next(iter(receiver.atoms.values())).marks and "sched" not in called
-    if INSTANCE in receiver.atoms or "sched" in called:
+    if INSTANCE in receiver.atoms or CLOCK_NAME.search(called):
         return False
     return OPTIMIZER_NAME.search(called) is not None or (not site.args and bool(called))
 
@@ -327,7 +328,7 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
 def _may_learn(site: CallSite, name: str) -> bool:
     """Whether a method that is called like an update may be one: ``config.update({...})`` is none."""
     function = site.node.func
-    return name != "update" or (
+    return not name.startswith("update") or (
         isinstance(function, ast.Attribute) and LEARNER_NAME.search(last_name(function.value)) is not None
     )
 

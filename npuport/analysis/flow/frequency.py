@@ -33,6 +33,7 @@ from npuport.analysis.flow.vocabulary import (
     STEP_FUNCTION,
     STEP_METHOD_PARAMETERS,
     TEST_FILE,
+    TEST_FOLDER,
     UPDATE_FUNCTION,
 )
 
@@ -100,6 +101,7 @@ class Frequencies:
         self._entry: dict[str, Level] = {}
         self._entry_reason: dict[str, tuple[Function, Place, Frame | None] | str] = {}
         looked_at = list(functions)
+        self._test_files: dict[str, bool] = {}
         self._before: dict[str, Level] = {}
         if known is not None:
             self._take_over(known, {function.file for function in looked_at})
@@ -231,10 +233,12 @@ class Frequencies:
     def _own_level(self, function: Function, called: set[str]) -> tuple[Level, str]:
         """The level of a function as such: a callback of a framework, or one that nobody in the program calls."""
         name = function.name
-        if name in CALLBACKS and function.owner is not None and self._knowledge.library_bases(function.owner):
+        if name in CALLBACKS and self._library_bases(function):
             return _BY_WORD[CALLBACKS[name]], f"a framework calls {name}"
         if function.key in called or name == BODY or self._tests(function):
             return Level.ONCE, ""
+        if name == "step" and any(base.startswith("torch.optim.") for base in self._library_bases(function)):
+            return Level.UPDATE, "an optimiser steps once per update"
         if STEP_FUNCTION.match(name) or (
             name == "step" and len(function.order) - function.bound >= STEP_METHOD_PARAMETERS
         ):
@@ -248,11 +252,20 @@ class Frequencies:
             return Level.UPDATE, "a loss module runs once per update"
         return Level.ONCE, ""
 
+    def _library_bases(self, function: Function) -> frozenset[str]:
+        return self._knowledge.library_bases(function.owner) if function.owner is not None else frozenset()
+
     def _tests(self, function: Function) -> bool:
         """Whether a function tests or measures the program."""
-        if function.name.startswith("test_"):
-            return True
-        return TEST_FILE.search(self._knowledge.linker.relative(function.file)) is not None
+        in_test_file = self._test_files.get(function.file)
+        if in_test_file is None:
+            path = self._knowledge.linker.relative(function.file)
+            names = (other.name for other in self._knowledge.scopes[function.file].functions)
+            in_test_file = TEST_FOLDER.search(path) is not None or (
+                TEST_FILE.search(path) is not None and any(name.startswith("test_") for name in names)
+            )
+            self._test_files[function.file] = in_test_file
+        return in_test_file
 
     # Asking
 

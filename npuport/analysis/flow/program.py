@@ -176,6 +176,11 @@ class FileFlow:
         """How often a statement of a function is reached."""
         return self.program.frequencies.level(function, self._recorded.frames.get(statement))
 
+    def callers(self, function: Function) -> list[Function]:
+        """The functions of the program that call a function."""
+        functions = self.program.knowledge.functions.values()
+        return [other for other in functions if any(callee == function.key for callee, _, _ in other.calls)]
+
     def reasons(self, event: Event) -> list[Reason]:
         """Why an event happens as often as it does."""
         return self.program.frequencies.reasons(event.function, event.frame)

@@ -26,6 +26,8 @@ STAR_NAMES: Final = {
 ENVIRONMENT_NAME: Final = re.compile(r"(?:^|_)v?env(?:s|ironments?)?(?:_|$|\d)|vec_?env", re.IGNORECASE)
 SEVERAL_ENVIRONMENTS: Final = re.compile(r"envs$|venv|vec_?env", re.IGNORECASE)
 OPTIMIZER_NAME: Final = re.compile(r"optim|(?:^|_)opt(?:_|$|s$)|_opt|trainer|solver", re.IGNORECASE)
+# What has a method ``step`` without arguments and is no optimiser.
+CLOCK_NAME: Final = re.compile(r"sched|prof|clock|timer|tracker|progress|anneal|warm_?up|counter|sim", re.IGNORECASE)
 ROWS_NAME: Final = re.compile(
     r"^(?:rows|transitions|mini_?batch|batch|experiences|samples?|memories|trajector(?:y|ies)|buffer|replay_?memory)$"
 )
@@ -47,7 +49,7 @@ STEP_FUNCTION: Final = re.compile(
 STEP_METHOD_PARAMETERS: Final = 3
 _UPDATES_SOMETHING_ELSE: Final = (
     r"(?!(?:\w+_)?(?:weights?|targets?|param\w*|ema|state\w*|stat\w*|norm\w*|lr|rate|epsilon|eps|priorit\w*|config|mask"
-    r"|plot|display|metrics?|progress|buffer|memory|cache|info|counters?|schedule\w*)$)"
+    r"|plot|display|metrics?|progress|buffer|memory|cache|info|counters?|schedule\w*)(?:_|$))"
 )
 UPDATE_FUNCTION: Final = re.compile(
     rf"^(?:learn|update|_?update_{_UPDATES_SOMETHING_ELSE}\w+"
@@ -69,7 +71,7 @@ CALLBACKS: Final = {
 UPDATE_METHOD: Final = re.compile(
     rf"^(?:update|learn|optimi[sz]e\w*|train_on_batch|train_step|update_{_UPDATES_SOMETHING_ELSE}\w+|learn_\w*)$"
 )
-# Only of these is ``update`` an update: dictionaries, progress bars and meters have a method of that name too.
+# Only of these is ``update`` an update: dictionaries, progress bars and renderers have methods of such names too.
 LEARNER_NAME: Final = re.compile(
     r"agent|policy|learner|train|algo|actor|critic|model|net|brain|player|worker|dqn|ppo|sac|td3|ddpg|a2c|a3c|trpo|maddpg"
     r"|^self$|^pi$|^q$",
@@ -77,7 +79,7 @@ LEARNER_NAME: Final = re.compile(
 )
 STORING_METHODS: Final = frozenset({"push", "store", "remember", "put", "store_transition"})
 ACTING_FUNCTION: Final = re.compile(
-    r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|pick_action|sample_action)$"
+    r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|policy|pick_action\w*|sample_action\w*)$"
 )
 ACTION_NAME: Final = re.compile(r"act|^a$|^a_")
 
@@ -99,9 +101,8 @@ COMMON_METHODS: Final = frozenset({
     "write", "read",
 })  # fmt: skip
 # What tests and measures a program says nothing of how often its code runs.
-TEST_FILE: Final = re.compile(
-    r"(?:^|/)(?:tests?|testing|benchmarks?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest|bench(?:mark)?_[^/]*)\.py$"
-)
+TEST_FILE: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")  # where it has test functions, too
+TEST_FOLDER: Final = re.compile(r"(?:^|/)(?:tests?|testing|benchmarks?)/|(?:^|/)(?:conftest|bench(?:mark)?_[^/]*)\.py$")
 # Functions that say whether it is time for something: if self.should_log(step): ...
 ASKS_FOR_TIME: Final = re.compile(r"^_?(?:should|is_time_to|time_to)_\w+$")
 # A function of this name runs now and then, whatever it loops over.

@@ -50,6 +50,10 @@ from npuport.analysis.flow.value import (
 SOMETHING: Final = Value(Atom(NUMPY))
 
 
+# These ask for a type or a shape only.
+_ASKING: Final = frozenset({"isscalar", "iterable", "ndim", "shape", "size", "issubdtype"})
+
+
 def _divided(dtypes: frozenset[str]) -> frozenset[str]:
     return divided(dtypes, numpy=True)
 
@@ -158,6 +162,8 @@ def call(run: Evaluation, dotted: str, site: CallSite) -> Value:
 
 
 def _report_reads(run: Evaluation, name: str, site: CallSite) -> None:
+    if name in _ASKING:
+        return
     for value in site.args:
         if value.only(TENSOR):
             _report_read(run, name, site, value)
