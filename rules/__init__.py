@@ -6,6 +6,7 @@ A rule's file is named after its code and name. Its docstring is its documentati
 
 - ``source``      NPU0, the file itself
 - ``device``      NPU1, device names, strings and the CUDA API
+- ``host_reads``  NPU3, reads to the host and fences
 - ``precision``   NPU5, mixed precision
 - ``operators``   NPU6, operators, packages, graphs
 - ``processes``   NPU7, backends, collectives, GPU resources

@@ -14,7 +14,7 @@ from npuport.analysis.flow.calls import last_name
 from npuport.analysis.flow.declarations import Function, blocks_of
 from npuport.analysis.flow.frames import Place
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.vocabulary import ACTING_FUNCTION, ACTION_NAME, ENVIRONMENT_NAME
+from npuport.analysis.flow.vocabulary import ACTING_FUNCTION, ACTION_NAME, ENVIRONMENT_CLASS, ENVIRONMENT_NAME
 
 _HOST_LIBRARIES = frozenset({"np", "numpy", "random"})
 
@@ -60,7 +60,15 @@ class Actions:
             nodes |= self._flow(function, returns=False).nodes
         if function.key in self.acting:
             nodes |= self._flow(function, returns=True).nodes
+        if function.node is not None and function.owner is not None and self._is_environment(function.owner):
+            given = {name for name in function.order if ACTION_NAME.search(name)}
+            nodes.update(node for node in ast.walk(function.node) if given & _read_names(node))
         return frozenset(nodes)
+
+    def _is_environment(self, owner: str) -> bool:
+        """Whether a class is an environment: what its methods do with a given action is the action's way."""
+        names = [*self._knowledge.library_bases(owner), *(entry.name for entry in self._knowledge.lineage(owner))]
+        return any(ENVIRONMENT_CLASS.search(name) for name in names)
 
 
 class _Backflow:
@@ -191,6 +199,11 @@ def _receiver(node: ast.expr) -> set[str]:
     ):
         node = node.func if isinstance(node, ast.Call) else node.value
     return {node.id} if isinstance(node, ast.Name) and node.id != "self" else set()
+
+
+def _read_names(node: ast.AST) -> set[str]:
+    """The name of the tensor at the start of a method call."""
+    return _receiver(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else set()
 
 
 def _targets(statement: ast.Assign) -> set[str]:

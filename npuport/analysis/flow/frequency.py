@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 
-from npuport.analysis.flow.declarations import BODY, Function
+from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.frames import (
     COMPREHENSION,
     EPISODE_END,
@@ -27,48 +26,10 @@ from npuport.analysis.flow.frames import (
     outwards,
 )
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.vocabulary import (
-    CALLBACKS,
-    EVALUATING_FUNCTION,
-    STEP_FUNCTION,
-    STEP_METHOD_PARAMETERS,
-    TEST_FILE,
-    TEST_FOLDER,
-    UPDATE_FUNCTION,
-)
+from npuport.analysis.flow.levels import STEPS, UPDATES, Level, OwnLevels
+from npuport.analysis.flow.vocabulary import EVALUATING_FUNCTION
 
-STEPS = "step"
-UPDATES = "update"
-
-
-class Level(IntEnum):
-    """How often a place runs; higher is more often."""
-
-    ONCE = 0
-    ITERATION = 1
-    UPDATE = 2
-    STEP = 3
-    TRANSITION = 4
-
-    @property
-    def word(self) -> str:
-        """The level in reports: ``step``."""
-        return self.name.lower()
-
-    @property
-    def phrase(self) -> str:
-        """The level in a sentence: "once per environment step"."""
-        return _PHRASES[self]
-
-
-_PHRASES = {
-    Level.ONCE: "once",
-    Level.ITERATION: "once per iteration",
-    Level.UPDATE: "once per update",
-    Level.STEP: "once per environment step",
-    Level.TRANSITION: "once per transition of a batch",
-}
-_BY_WORD = {level.word: level for level in Level}
+__all__ = ["Frequencies", "Level", "Reason"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +62,7 @@ class Frequencies:
         self._entry: dict[str, Level] = {}
         self._entry_reason: dict[str, tuple[Function, Place, Frame | None] | str] = {}
         looked_at = list(functions)
-        self._test_files: dict[str, bool] = {}
+        self._own_levels = OwnLevels(knowledge)
         self._before: dict[str, Level] = {}
         if known is not None:
             self._take_over(known, {function.file for function in looked_at})
@@ -216,7 +177,8 @@ class Frequencies:
         for function in functions:
             if function.key in self._before:
                 continue
-            level, why = self._own_level(function, called)
+            key = function.key
+            level, why = self._own_levels.level(function, called, self._direct[key], self._anywhere[key])
             self._entry[function.key] = level
             if why:
                 self._entry_reason[function.key] = why
@@ -230,43 +192,6 @@ class Frequencies:
                     self._entry_reason[callee] = (function, place, frame)
                     waiting.append(self._knowledge.functions[callee])
 
-    def _own_level(self, function: Function, called: set[str]) -> tuple[Level, str]:
-        """The level of a function as such: a callback of a framework, or one that nobody in the program calls."""
-        name = function.name
-        if name in CALLBACKS and self._library_bases(function):
-            return _BY_WORD[CALLBACKS[name]], f"a framework calls {name}"
-        if function.key in called or name == BODY or self._tests(function):
-            return Level.ONCE, ""
-        if name == "step" and any(base.startswith("torch.optim.") for base in self._library_bases(function)):
-            return Level.UPDATE, "an optimiser steps once per update"
-        if STEP_FUNCTION.match(name) or (
-            name == "step" and len(function.order) - function.bound >= STEP_METHOD_PARAMETERS
-        ):
-            return Level.STEP, f"by its name, {name} runs once per environment step"
-        makes_loops_of_updates = UPDATES in self._anywhere[function.key] and UPDATES not in self._direct[function.key]
-        if UPDATE_FUNCTION.match(name) and not makes_loops_of_updates:
-            return Level.UPDATE, f"by its name, {name} makes one update"
-        if UPDATES in self._direct[function.key]:
-            return Level.UPDATE, f"{name} makes one update"
-        if name == "forward" and function.owner is not None and "Loss" in function.owner.rpartition(".")[2]:
-            return Level.UPDATE, "a loss module runs once per update"
-        return Level.ONCE, ""
-
-    def _library_bases(self, function: Function) -> frozenset[str]:
-        return self._knowledge.library_bases(function.owner) if function.owner is not None else frozenset()
-
-    def _tests(self, function: Function) -> bool:
-        """Whether a function tests or measures the program."""
-        in_test_file = self._test_files.get(function.file)
-        if in_test_file is None:
-            path = self._knowledge.linker.relative(function.file)
-            names = (other.name for other in self._knowledge.scopes[function.file].functions)
-            in_test_file = TEST_FOLDER.search(path) is not None or (
-                TEST_FILE.search(path) is not None and any(name.startswith("test_") for name in names)
-            )
-            self._test_files[function.file] = in_test_file
-        return in_test_file
-
     # Asking
 
     def entry(self, function: Function) -> Level:
@@ -278,7 +203,7 @@ class Frequencies:
         level = self.entry(function)
         for around in reversed(list(outwards(frame))):
             level = self._inside(function.file, around, level)
-        if EVALUATING_FUNCTION.match(function.name) or self._tests(function):
+        if EVALUATING_FUNCTION.match(function.name) or self._own_levels.tests(function):
             return min(level, Level.ITERATION)
         return level
 

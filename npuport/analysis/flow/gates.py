@@ -10,12 +10,10 @@ from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, ROWS_LOOP, SMAL
 from npuport.analysis.flow.value import (
     ARRAY,
     CLASS,
-    EMPTY,
     FUNCTION,
     INSTANCE,
     LAYER,
     NONE,
-    NUMBER,
     OPTIMIZER,
     ROWS,
     TENSOR,
@@ -23,7 +21,6 @@ from npuport.analysis.flow.value import (
     Value,
     array,
     element_of,
-    join_all,
     tensor,
 )
 from npuport.analysis.flow.vocabulary import (
@@ -40,7 +37,6 @@ _SMALL_METHODS = frozenset({
     "children", "buffers", "state_dict",
 })  # fmt: skip
 _PASSING_ON = frozenset({"enumerate", "zip", "reversed", "tqdm", "trange", "list", "tuple"})
-_EVERY_NTH = frozenset({EVERY_NTH})
 _TENSOR_TYPES = frozenset({"torch.Tensor", "th.Tensor", "Tensor"})
 _ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 
@@ -49,13 +45,13 @@ def gate_of(run: Evaluation, test: ast.expr) -> str:
     """What kind of gate a condition is; empty where it says nothing of how often."""
     found = ""
     for node in ast.walk(test):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        if _is_remainder(node):
             return EVERY_NTH
-        if isinstance(node, ast.Name) and EVERY_NTH in marks_of_number(run.names.get(node.id)):
+        if isinstance(node, ast.Name) and node.id in run.due:
             return EVERY_NTH
         if isinstance(node, ast.Call) and ASKS_FOR_TIME.match(getattr(node.func, "attr", getattr(node.func, "id", ""))):
             return EVERY_NTH
-        if isinstance(node, ast.Call) and EVERY_NTH in marks_of_number(_answer_of_function(run, node)):
+        if isinstance(node, ast.Call) and _function_asks(run, node):
             return EVERY_NTH
         if (
             (isinstance(node, ast.Name) and EPISODE_END_NAME.match(node.id))
@@ -66,26 +62,36 @@ def gate_of(run: Evaluation, test: ast.expr) -> str:
     return found
 
 
-def answer_of_gate(run: Evaluation, question: ast.expr, value: Value) -> Value:
-    """The value of an assigned expression: ``due = step % n == 0`` is a gate where ``due`` is asked later."""
-    if isinstance(question, ast.Compare | ast.BoolOp | ast.UnaryOp) and value.only(NUMBER):
-        if gate_of(run, question) == EVERY_NTH:
-            return Value(value.atoms[NUMBER].replaced(marks=_EVERY_NTH))
-    return value
+_QUESTIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 
 
-def _answer_of_function(run: Evaluation, call: ast.Call) -> Value | None:
-    """What a function of the program gives: ``is_due(step, n)``."""
+def asks_for_time(run: Evaluation, value: ast.expr) -> bool:
+    """Whether an expression says if it is time for something: ``step % n == 0``, to be asked later or by a caller."""
+    if isinstance(value, ast.Call):
+        return _function_asks(run, value)
+    return isinstance(value, _QUESTIONS) and gate_of(run, value) == EVERY_NTH
+
+
+def _function_asks(run: Evaluation, call: ast.Call) -> bool:
+    """Whether a function of the program answers with such an expression: ``is_due(step, n)``."""
     named = isinstance(call.func, ast.Name | ast.Attribute)
     called = run.quietly(call.func).get(FUNCTION) if named else None
     functions = (run.knowledge.functions.get(key) for key in called.refs) if called is not None else ()
-    return join_all(function.returns for function in functions if function is not None)
+    nodes = (function.node for function in functions if function is not None)
+    return any(isinstance(node, ast.FunctionDef) and _returns_remainder(node.body[-1]) for node in nodes)
 
 
-def marks_of_number(value: Value | None) -> frozenset[str]:
-    """The marks of a Python number."""
-    atom = value.get(NUMBER) if value is not None else None
-    return atom.marks if atom is not None else EMPTY
+def _returns_remainder(statement: ast.stmt) -> bool:
+    answer = statement.value if isinstance(statement, ast.Return) else None
+    return isinstance(answer, _QUESTIONS) and any(map(_is_remainder, ast.walk(answer)))
+
+
+def _is_remainder(node: ast.AST) -> bool:
+    """``step % n``, but not a text that is formatted."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
+        return False
+    text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    return not text and not isinstance(node.left, ast.JoinedStr)
 
 
 def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:

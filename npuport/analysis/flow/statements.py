@@ -11,7 +11,7 @@ from npuport.analysis.flow.arithmetic import binary
 from npuport.analysis.flow.declarations import Definition
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import EVERY_NTH, FAILURE, GATE, LOOP, Frame
-from npuport.analysis.flow.gates import answer_of_gate, gate_of, loop_over, narrowed
+from npuport.analysis.flow.gates import asks_for_time, gate_of, loop_over, narrowed
 from npuport.analysis.flow.linking import imported_values
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
@@ -89,9 +89,7 @@ def _import(run: Evaluation, statement: ast.Import | ast.ImportFrom) -> bool:
 
 def _return(run: Evaluation, statement: ast.Return) -> bool:
     run.unpacked = 0
-    value = NOTHING
-    if statement.value is not None:
-        value = answer_of_gate(run, statement.value, run.evaluate(statement.value))
+    value = run.evaluate(statement.value) if statement.value is not None else NOTHING
     run.event("return", statement, value)
     run.returned = join(run.returned, bounded(value))
     return True
@@ -115,12 +113,22 @@ def _assert(run: Evaluation, statement: ast.Assert) -> bool:
 def _assign(run: Evaluation, statement: ast.Assign) -> bool:
     target = statement.targets[0]
     run.unpacked = len(target.elts) if isinstance(target, ast.Tuple) else 0
-    value = answer_of_gate(run, statement.value, run.evaluate(statement.value))
+    value = run.evaluate(statement.value)
     run.unpacked = 0
     for target in statement.targets:
         bind(run, target, value)
+        if isinstance(target, ast.Name):
+            _note_due(run, target.id, statement.value)
     run.event("assign", statement, value)
     return False
+
+
+def _note_due(run: Evaluation, name: str, value: ast.expr) -> None:
+    """Whether a name now tells if it is time for something."""
+    if asks_for_time(run, value):
+        run.due.add(name)
+    else:
+        run.due.discard(name)
 
 
 def _annotated(run: Evaluation, statement: ast.AnnAssign) -> bool:

@@ -24,6 +24,7 @@ STAR_NAMES: Final = {
 }  # fmt: skip
 
 ENVIRONMENT_NAME: Final = re.compile(r"(?:^|_)v?env(?:s|ironments?)?(?:_|$|\d)|vec_?env", re.IGNORECASE)
+ENVIRONMENT_CLASS: Final = re.compile(r"(?:Env|Envs|Environment|Wrapper)$")
 SEVERAL_ENVIRONMENTS: Final = re.compile(r"envs$|venv|vec_?env", re.IGNORECASE)
 OPTIMIZER_NAME: Final = re.compile(r"optim|(?:^|_)opt(?:_|$|s$)|_opt|trainer|solver", re.IGNORECASE)
 # What has a method ``step`` without arguments and is no optimiser.
