@@ -13,5 +13,6 @@
 - ``hand_ports``      what a hand port left beside CUDA's code without a branch around both
 - ``choices``         the halves of a choice between devices
 - ``cuda_api``        what kind of name a use of torch.cuda is
+- ``accumulators``    numbers and lists that a loop adds to and nobody looks at before it ends
 - ``project``         what one file may need to know of the others
 """

@@ -4,6 +4,7 @@
 - ``names``       names below ``torch.cuda``; ``imports`` the imports that bind them
 - ``amp``         autocast and gradient scalers
 - ``environment`` environment variables
+- ``deferred_reads`` reads of the device that can wait until a loop ends; ``removal`` calls that go
 
 Each transform takes a libcst node and the writer of a style and gives the replacement. A transform that only
 one rule needs lives in that rule's file.
