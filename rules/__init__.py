@@ -8,6 +8,7 @@ A rule's file is named after its code and name. Its docstring is its documentati
 - ``device``      NPU1, device names, strings and the CUDA API
 - ``dtype``       NPU2, bools, integers and float64 where floats are meant
 - ``copies``      NPU4, copies from the host to the device
+- ``host_reads``  NPU3, reads to the host and fences
 - ``precision``   NPU5, mixed precision
 - ``operators``   NPU6, operators, packages, graphs
 - ``processes``   NPU7, backends, collectives, GPU resources

@@ -230,3 +230,29 @@ def test_overlapping_fixes_are_made_one_after_the_other() -> None:
     outcome = fixed(text)
     assert (outcome.fault, outcome.remaining) == ("", [])
     assert "cuda" not in outcome.text
+
+
+FENCES = """import torch
+
+device = torch.device("cuda")
+
+
+def train(agent, loader):
+    for batch in loader:
+        agent.update(batch)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
+"""
+
+
+def test_what_is_removed_is_not_ported_first_and_no_block_ends_up_empty() -> None:
+    lone = FENCES.replace('device = torch.device("cuda")', "device = agent_device").replace('.type == "cuda"', "")
+    result = fixed(lone, PORTABLE, ["NPU103", "NPU302", "NPU304"], unsafe=True)
+    assert result.fault == ""
+    assert "device_module" not in result.text
+    assert result.text.endswith("        if device:\n            pass\n")
+    assert {finding.code for finding in result.ported} == {"NPU302", "NPU304"}
+    only_one = fixed(lone, PORTABLE, ["NPU103", "NPU304"], unsafe=True)
+    assert "device_module.synchronize()" in only_one.text
+    assert "empty_cache" not in only_one.text

@@ -28,5 +28,6 @@
 - ``constants``       integers that a file fixes; ``batches`` how it cuts data with them
 - ``half_precision``  log-probabilities, ratios and value losses, and the autocast around them
 - ``rollouts``        how a program plays: its loops, and where a network acts
+- ``accumulators``    numbers and lists that a loop adds to and nobody looks at before it ends
 - ``project``         what one file may need to know of the others
 """

@@ -8,7 +8,7 @@ from npuport.analysis.device_evidence import called_name
 from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frames import LOOP, Frame, Place, outwards
-from npuport.analysis.flow.frequency import STEPS, UPDATES
+from npuport.analysis.flow.levels import STEPS, UPDATES
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.module import Module
 

@@ -104,6 +104,7 @@ def _compatible(checked: Checked, module: Document, unsafe: bool) -> tuple[list[
         for position, finding in enumerate(checked.findings)
         if position in checked.changes and finding.fix and (unsafe or finding.fix.applicability is Applicability.SAFE)
     ]
+    candidates = _without_the_removed(candidates)
     others = [pair for pair in candidates if pair[0].code != UNUSED_SUPPRESSION]
     taken: list[tuple[Finding, Rendered]] = []
     occupied: set[Edit] = set()
@@ -120,6 +121,16 @@ def _compatible(checked: Checked, module: Document, unsafe: bool) -> tuple[list[
             # One place for all helper lines may not exist although each fix alone has one.
             taken.pop()
     return [], []
+
+
+def _without_the_removed(candidates: list[tuple[Finding, Rendered]]) -> list[tuple[Finding, Rendered]]:
+    """The candidates but for those that only change what another one takes away: their imports would be left over."""
+    removals = [edit for _, rendered in candidates for edit in rendered.edits if edit.text in ("", "pass")]
+
+    def removed(edit: Edit) -> bool:
+        return any(r != edit and r.start <= edit.start and edit.end <= r.end for r in removals)
+
+    return [pair for pair in candidates if not all(map(removed, pair[1].edits))]
 
 
 def _clash(edits: list[Edit]) -> bool:

@@ -8,6 +8,7 @@ from npuport.analysis.flow.value import TENSOR
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.flow_rule import FlowRule, device_doubts
+from npuport.engine.rewriting.deferred_reads import deferred_read
 from npuport.engine.rule import Hit, Triggers
 
 
@@ -38,11 +39,17 @@ class ItemPerStep(FlowRule):
     -----------
     ::
 
-        total = torch.zeros((), device=device)
         for batch in loader:
             loss = update(batch)
             total += loss.detach()
-        total = total.item()
+        total = float(total)
+
+    Fix safety
+    ----------
+    Unsafe. A sum stays on the device while the loop runs, in the tensor's float32 where Python added in float64: the
+    last digits may differ. A list holds tensors until the loop ends, which takes device memory, and then the very
+    same numbers. There is a fix where the sum or list starts in front of the loop, in the same function, and nothing
+    else asks for it before the loop ends.
 
     Sources
     -------
@@ -69,6 +76,7 @@ class ItemPerStep(FlowRule):
                     flow,
                     event,
                     f".item() waits for the device, {level.phrase}",
+                    fix=deferred_read(module, flow, event),
                     severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
                     doubts=device_doubts(tensor),
                 )

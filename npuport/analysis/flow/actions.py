@@ -14,7 +14,9 @@ from npuport.analysis.flow.calls import last_name
 from npuport.analysis.flow.declarations import Function, blocks_of
 from npuport.analysis.flow.frames import Place
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.vocabulary import ACTING_FUNCTION, ACTION_NAME, ENVIRONMENT_NAME
+from npuport.analysis.flow.vocabulary import ACTING_FUNCTION, ACTION_NAME, ENVIRONMENT_CLASS, ENVIRONMENT_NAME
+
+_HOST_LIBRARIES = frozenset({"np", "numpy", "random"})
 
 
 class Actions:
@@ -64,7 +66,15 @@ class Actions:
             nodes |= self._flow(function, returns=False).nodes
         if function.key in self.acting:
             nodes |= self._flow(function, returns=True).nodes
+        if function.node is not None and function.owner is not None and self._is_environment(function.owner):
+            given = {name for name in function.order if ACTION_NAME.search(name)}
+            nodes.update(node for node in ast.walk(function.node) if given & _read_names(node))
         return frozenset(nodes)
+
+    def _is_environment(self, owner: str) -> bool:
+        """Whether a class is an environment: what its methods do with a given action is the action's way."""
+        names = [*self._knowledge.library_bases(owner), *(entry.name for entry in self._knowledge.lineage(owner))]
+        return any(ENVIRONMENT_CLASS.search(name) for name in names)
 
 
 def _steps(function: Function) -> bool:
@@ -120,8 +130,11 @@ class _Backflow:
             elif isinstance(node, ast.Call):
                 self._note_callees(node)
                 stack += node.args
-                if isinstance(node.func, ast.Attribute):
+                if _draws(node):
+                    found.update(_names_in(*node.args, *(keyword.value for keyword in node.keywords)))
+                elif isinstance(node.func, ast.Attribute):
                     stack.append(node.func.value)
+                    found.update(_receiver(node.func.value))
             elif isinstance(node, ast.Subscript | ast.Attribute):
                 stack.append(node.value)
             elif isinstance(node, ast.IfExp):
@@ -175,6 +188,32 @@ def _returned(function: Function) -> Iterator[ast.expr]:
         if isinstance(statement, ast.Return) and statement.value is not None:
             value = statement.value
             yield value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
+
+
+def _draws(call: ast.Call) -> bool:
+    """Whether NumPy or ``random`` makes the action: of probabilities or values that the host needs instead of it."""
+    node: ast.expr = call.func
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(call.func, ast.Attribute) and isinstance(node, ast.Name) and node.id in _HOST_LIBRARIES
+
+
+def _names_in(*expressions: ast.expr) -> set[str]:
+    return {node.id for part in expressions for node in ast.walk(part) if isinstance(node, ast.Name)} - _HOST_LIBRARIES
+
+
+def _receiver(node: ast.expr) -> set[str]:
+    """The name of the tensor at the start of ``values.max(1)[1].item()``."""
+    while isinstance(node, ast.Attribute | ast.Subscript) or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return {node.id} if isinstance(node, ast.Name) and node.id != "self" else set()
+
+
+def _read_names(node: ast.AST) -> set[str]:
+    """The name of the tensor at the start of a method call."""
+    return _receiver(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else set()
 
 
 def _targets(statement: ast.Assign) -> set[str]:

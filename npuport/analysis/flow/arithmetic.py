@@ -124,6 +124,8 @@ def _numbers(operator: type[ast.operator], one: frozenset[str], other: frozenset
 def compare(run: Evaluation, node: ast.AST, values: Sequence[Value]) -> Value:
     """What a comparison of these values gives; ``is`` and ``in``, which always give a bool, are not meant."""
     devices: frozenset[str] | None = None
+    if any(value.only(TEXT) or value.only(NONE) for value in values):
+        return A_BOOL  # Python's own answer, whatever the other side is
     for value in values:
         atom = value.get(TENSOR)
         if atom is not None:

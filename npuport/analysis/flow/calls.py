@@ -35,8 +35,12 @@ from npuport.analysis.flow.value import (
     join,
 )
 from npuport.analysis.flow.vocabulary import (
+    CLOCK_NAME,
     COMMON_METHODS,
     ENVIRONMENT_NAME,
+    FENCE_RECEIVER,
+    FENCES,
+    LEARNER_NAME,
     OPTIMIZER_NAME,
     STORING_METHODS,
     UPDATE_METHOD,
@@ -191,7 +195,7 @@ def _step_or_update(run: Evaluation, site: CallSite, receiver: Value, name: str)
 def _is_optimizer(receiver: Value, called: str, site: CallSite) -> bool:
     if OPTIMIZER in receiver.atoms:
         return "scheduler" not in next(iter(receiver.atoms.values())).marks and "sched" not in called
-    if INSTANCE in receiver.atoms or "sched" in called:
+    if INSTANCE in receiver.atoms or CLOCK_NAME.search(called):
         return False
     return OPTIMIZER_NAME.search(called) is not None or (not site.args and bool(called))
 
@@ -238,6 +242,9 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
     assert isinstance(node.func, ast.Attribute)
     if receiver and not receiver.only("none"):
         return UNKNOWN
+    if name in FENCES and FENCE_RECEIVER.search(last_name(node.func.value)):
+        run.event("fence", node, how=name)
+        return NOTHING
     if method_proves_tensor(name) or weak_method(name):
         some = Value(_SOME_TENSOR)
         if method_proves_tensor(name):
@@ -257,11 +264,19 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
         for candidate in candidates:
             result = join(result, call_function(run, site, candidate))
         return result if result is not None else UNKNOWN
-    if not candidates and UPDATE_METHOD.match(name):
+    if not candidates and UPDATE_METHOD.match(name) and _may_learn(site, name):
         run.event("update", node, UNKNOWN, "name")
     if name in STORING_METHODS:
         run.event("push", node, UNKNOWN, name, tuple(site.args))
     return UNKNOWN
+
+
+def _may_learn(site: CallSite, name: str) -> bool:
+    """Whether a method that is called like an update may be one: ``config.update({...})`` is none."""
+    function = site.node.func
+    return not name.startswith("update") or (
+        isinstance(function, ast.Attribute) and LEARNER_NAME.search(last_name(function.value)) is not None
+    )
 
 
 def _call_common_method(run: Evaluation, site: CallSite, name: str) -> Value:

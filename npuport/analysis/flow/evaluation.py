@@ -47,6 +47,7 @@ class Evaluation:
         frame: the loops, gates and comprehensions around the place that is evaluated.
         unpacked: into how many targets the statement unpacks a call; 0 for none.
         returned: what the return statements gave so far.
+        due: local names that tell whether it is time for something, such as ``step % n == 0``.
     """
 
     # Filled by ``statements`` and ``expressions``: by type of the node.
@@ -62,6 +63,7 @@ class Evaluation:
         self.frame: Frame | None = None
         self.unpacked = 0
         self.returned: Value | None = None
+        self.due: set[str] = set()
         self.writes: dict[tuple[str, str], Value] = {}
         self._recording = recording
         self._muted = 0

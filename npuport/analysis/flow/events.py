@@ -29,6 +29,8 @@ Kinds of events, with ``value``, ``how`` and ``values``:
 ``invert``         ``~x``. value: x
 ``negate``         ``-x`` of a tensor. value: x
 ``forward``        a layer, or a module of the program, is called. value: what it gives; values: arguments
+``fence``          the host waits for the whole device, or gives its cached memory back. how: ``synchronize``,
+                   ``empty_cache``
 ``step``           an environment steps. values: arguments
 ``backward``       gradients are computed. value: the loss
 ``update``         an optimiser steps, or something that by its name does

@@ -16,6 +16,7 @@ ROWS_LOOP: Final = "rows"  # the transitions of a batch
 SMALL_LOOP: Final = "small"  # parameters, items, literals: counts as no loop
 EVERY_NTH: Final = "every n-th"
 EPISODE_END: Final = "end of an episode"
+FAILURE: Final = "failure"  # an exception follows
 
 # What a context switches.
 NO_GRAD: Final = "no grad"

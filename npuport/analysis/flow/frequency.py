@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 
-from npuport.analysis.flow.declarations import BODY, Function
+from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.frames import (
     COMPREHENSION,
     EPISODE_END,
     EVERY_NTH,
+    FAILURE,
     GATE,
     LOOP,
     ROWS_LOOP,
@@ -26,40 +26,10 @@ from npuport.analysis.flow.frames import (
     outwards,
 )
 from npuport.analysis.flow.knowledge import Knowledge
-from npuport.analysis.flow.vocabulary import CALLBACKS, EVALUATING_FUNCTION, STEP_FUNCTION, UPDATE_FUNCTION
+from npuport.analysis.flow.levels import STEPS, UPDATES, Level, OwnLevels
+from npuport.analysis.flow.vocabulary import EVALUATING_FUNCTION
 
-STEPS = "step"
-UPDATES = "update"
-
-
-class Level(IntEnum):
-    """How often a place runs; higher is more often."""
-
-    ONCE = 0
-    ITERATION = 1
-    UPDATE = 2
-    STEP = 3
-    TRANSITION = 4
-
-    @property
-    def word(self) -> str:
-        """The level in reports: ``step``."""
-        return self.name.lower()
-
-    @property
-    def phrase(self) -> str:
-        """The level in a sentence: "once per environment step"."""
-        return _PHRASES[self]
-
-
-_PHRASES = {
-    Level.ONCE: "once",
-    Level.ITERATION: "once per iteration",
-    Level.UPDATE: "once per update",
-    Level.STEP: "once per environment step",
-    Level.TRANSITION: "once per transition of a batch",
-}
-_BY_WORD = {level.word: level for level in Level}
+__all__ = ["Frequencies", "Level", "Reason"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +46,7 @@ class Frequencies:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
+        self._own_levels = OwnLevels(knowledge)
         self._by_file: dict[str, list[object]] | None = None
         # By function: what happens in one run of it, outside its own loops, and anywhere below.
         self._direct: dict[str, set[str]] = defaultdict(set)
@@ -191,11 +162,13 @@ class Frequencies:
     def _enter(self, functions: Iterable[Function]) -> None:
         called = {callee for function in functions for callee, _, _ in function.calls if callee != function.key}
         for function in functions:
-            level, why = self._own_level(function, called)
-            if level > self.entry(function) or function.key not in self._entry:
-                self._entry[function.key] = level
-                if why:
-                    self._entry_reason[function.key] = why
+            key = function.key
+            if key in self._entry:  # known before its file got a new text
+                continue
+            level, why = self._own_levels.level(function, called, self._direct[key], self._anywhere[key])
+            self._entry[key] = level
+            if why:
+                self._entry_reason[key] = why
         waiting = list(functions)
         while waiting:  # levels only rise, and there are five
             function = waiting.pop()
@@ -205,23 +178,6 @@ class Frequencies:
                     self._entry[callee] = level
                     self._entry_reason[callee] = (function, place, frame)
                     waiting.append(self._knowledge.functions[callee])
-
-    def _own_level(self, function: Function, called: set[str]) -> tuple[Level, str]:
-        """The level of a function as such: a callback of a framework, or one that nobody in the program calls."""
-        name = function.name
-        if name in CALLBACKS and function.owner is not None and self._knowledge.library_bases(function.owner):
-            return _BY_WORD[CALLBACKS[name]], f"a framework calls {name}"
-        if function.key in called or name == BODY:
-            return Level.ONCE, ""
-        if STEP_FUNCTION.match(name):
-            return Level.STEP, f"by its name, {name} runs once per environment step"
-        if UPDATE_FUNCTION.match(name):
-            return Level.UPDATE, f"by its name, {name} makes one update"
-        if UPDATES in self._direct[function.key]:
-            return Level.UPDATE, f"{name} makes one update"
-        if name == "forward" and function.owner is not None and "Loss" in function.owner.rpartition(".")[2]:
-            return Level.UPDATE, "a loss module runs once per update"
-        return Level.ONCE, ""
 
     # Asking
 
@@ -261,7 +217,7 @@ class Frequencies:
         level = self.entry(function)
         for around in reversed(list(outwards(frame))):
             level = self._inside(function.file, around, level)
-        if EVALUATING_FUNCTION.match(function.name):
+        if EVALUATING_FUNCTION.match(function.name) or self._own_levels.tests(function):
             return min(level, Level.ITERATION)
         return level
 
@@ -274,6 +230,8 @@ class Frequencies:
         if frame.about == EVERY_NTH:
             updates = (file, frame.place) in self._updating_gates
             return min(level, Level.UPDATE if updates else Level.ITERATION)
+        if frame.about == FAILURE:
+            return Level.ONCE
         return min(level, Level.ITERATION) if frame.about == EPISODE_END else level
 
     def is_guess(self, function: Function) -> bool:

@@ -23,7 +23,13 @@ from npuport.analysis.flow.value import (
     element_of,
     tensor,
 )
-from npuport.analysis.flow.vocabulary import EPISODE_END_NAME, EPISODE_END_TEXTS, LOGGING_ATTRIBUTE, ROWS_NAME
+from npuport.analysis.flow.vocabulary import (
+    ASKS_FOR_TIME,
+    EPISODE_END_NAME,
+    EPISODE_END_TEXTS,
+    LOGGING_ATTRIBUTE,
+    ROWS_NAME,
+)
 
 _SMALL_ELEMENTS = frozenset({INSTANCE, LAYER, OPTIMIZER, TEXT, FUNCTION, CLASS})
 _SMALL_METHODS = frozenset({
@@ -35,11 +41,17 @@ _TENSOR_TYPES = frozenset({"torch.Tensor", "th.Tensor", "Tensor"})
 _ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 
 
-def gate_of(test: ast.expr) -> str:
+def gate_of(run: Evaluation, test: ast.expr) -> str:
     """What kind of gate a condition is; empty where it says nothing of how often."""
     found = ""
     for node in ast.walk(test):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        if _is_remainder(node):
+            return EVERY_NTH
+        if isinstance(node, ast.Name) and node.id in run.due:
+            return EVERY_NTH
+        if isinstance(node, ast.Call) and ASKS_FOR_TIME.match(getattr(node.func, "attr", getattr(node.func, "id", ""))):
+            return EVERY_NTH
+        if isinstance(node, ast.Call) and _function_asks(run, node):
             return EVERY_NTH
         if (
             (isinstance(node, ast.Name) and EPISODE_END_NAME.match(node.id))
@@ -49,6 +61,38 @@ def gate_of(test: ast.expr) -> str:
             found = EPISODE_END
     # `if not done` holds nearly always.
     return "" if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else found
+
+
+_QUESTIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+
+
+def asks_for_time(run: Evaluation, value: ast.expr) -> bool:
+    """Whether an expression says if it is time for something: ``step % n == 0``, to be asked later or by a caller."""
+    if isinstance(value, ast.Call):
+        return _function_asks(run, value)
+    return isinstance(value, _QUESTIONS) and gate_of(run, value) == EVERY_NTH
+
+
+def _function_asks(run: Evaluation, call: ast.Call) -> bool:
+    """Whether a function of the program answers with such an expression: ``is_due(step, n)``."""
+    named = isinstance(call.func, ast.Name | ast.Attribute)
+    called = run.quietly(call.func).get(FUNCTION) if named else None
+    functions = (run.knowledge.functions.get(key) for key in called.refs) if called is not None else ()
+    nodes = (function.node for function in functions if function is not None)
+    return any(isinstance(node, ast.FunctionDef) and _returns_remainder(node.body[-1]) for node in nodes)
+
+
+def _returns_remainder(statement: ast.stmt) -> bool:
+    answer = statement.value if isinstance(statement, ast.Return) else None
+    return isinstance(answer, _QUESTIONS) and any(map(_is_remainder, ast.walk(answer)))
+
+
+def _is_remainder(node: ast.AST) -> bool:
+    """``step % n``, but not a text that is formatted."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
+        return False
+    text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    return not text and not isinstance(node.left, ast.JoinedStr)
 
 
 def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:

@@ -18,7 +18,7 @@ class Linker:
     """Resolves imports among a set of files.
 
     A script imports from its own folder first, then from the folders around it (and from ``src`` in them), up to
-    the folder that holds all files.
+    the folder that holds all files, or the package that they are.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -26,6 +26,8 @@ class Linker:
         self._root = os.path.commonpath(list(self._keys)) if len(self._keys) > 1 else ""
         # Most imports are of libraries: their first name is that of no file and no folder here.
         self._first_names = {name for path in self._keys for name in path.removesuffix(".py").split(os.sep)}
+        while self._root and os.path.join(self._root, "__init__.py") in self._keys:
+            self._root = os.path.dirname(self._root)  # a package imports itself by its full name
         self._found: dict[tuple[str, str, bool], str | None] = {}
 
     def resolve(self, importer: str, dotted: str, level: int = 0) -> str | None:
@@ -39,6 +41,11 @@ class Linker:
         if asked not in self._found:
             self._found[asked] = self._look(folder, dotted) if level else self._look_upwards(folder, dotted)
         return self._found[asked]
+
+    def relative(self, key: str) -> str:
+        """A file's path below the folder that holds all files, with slashes."""
+        path = os.path.abspath(key)
+        return (os.path.relpath(path, self._root) if self._root else os.path.basename(path)).replace(os.sep, "/")
 
     def _look_upwards(self, folder: str, dotted: str) -> str | None:
         while True:

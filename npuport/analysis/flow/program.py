@@ -273,8 +273,13 @@ class FileFlow:
         return self.program.frequencies.level(event.function, event.frame)
 
     def level_of(self, function: Function, statement: ast.stmt) -> Level:
-        """How often a statement of a function runs."""
+        """How often a statement of a function is reached."""
         return self.program.frequencies.level(function, self._recorded.frames.get(statement))
+
+    def callers(self, function: Function) -> list[Function]:
+        """The functions of the program that call a function."""
+        functions = self.program.knowledge.functions.values()
+        return [other for other in functions if any(callee == function.key for callee, _, _ in other.calls)]
 
     def reasons(self, event: Event) -> list[Reason]:
         """Why an event happens as often as it does."""

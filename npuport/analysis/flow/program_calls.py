@@ -8,10 +8,10 @@ from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
 from npuport.analysis.flow.library.containers import make_namedtuple
+from npuport.analysis.flow.library.dispatch import instance_of_library
 from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
 from npuport.analysis.flow.value import (
     CLASS,
-    ENVIRONMENT,
     INSTANCE,
     SPREAD,
     UNKNOWN,
@@ -91,9 +91,7 @@ def instantiate(run: Evaluation, site: CallSite, key: str) -> Value:
             if name in declared.fields:
                 run.set_attribute(key, name, value)
     instance = Value(Atom(INSTANCE, refs=frozenset({key})))
-    if any(base.endswith(("Env", "Wrapper")) for base in bases):
-        instance.atoms[ENVIRONMENT] = Atom(ENVIRONMENT)
-    return instance
+    return join(instance, instance_of_library(run, bases, site))
 
 
 def call_instance(run: Evaluation, site: CallSite, atom: Atom) -> Value | None:

@@ -11,8 +11,8 @@ from npuport.analysis.flow.arithmetic import binary
 from npuport.analysis.flow.binding import bind
 from npuport.analysis.flow.declarations import Definition
 from npuport.analysis.flow.evaluation import Evaluation
-from npuport.analysis.flow.frames import CONTEXT_FRAME, EVERY_NTH, GATE, LOOP, Frame
-from npuport.analysis.flow.gates import gate_of, loop_over, narrowed
+from npuport.analysis.flow.frames import CONTEXT_FRAME, EVERY_NTH, FAILURE, GATE, LOOP, Frame
+from npuport.analysis.flow.gates import asks_for_time, gate_of, loop_over, narrowed
 from npuport.analysis.flow.linking import imported_values
 from npuport.analysis.flow.types import value_of_annotation
 from npuport.analysis.flow.value import (
@@ -28,30 +28,47 @@ from npuport.analysis.flow.value import (
     join,
 )
 
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+
 
 def run_block(run: Evaluation, statements: list[ast.stmt]) -> bool:
     """Run statements in order; True where control leaves the block before its end."""
     outer = run.frame
-    for statement in statements:
+    failing = _start_of_failure(statements)
+    for position, statement in enumerate(statements):
+        if position == failing:
+            run.frame = Frame(run.frame, GATE, FAILURE, run.place(statement))
         run.enter(statement)
         execute = run.STATEMENTS.get(type(statement))
         if execute is not None and execute(run, statement):
             run.frame = outer
             return True
-        if type(statement) is ast.If and _leaves_unless_nth(statement):
+        if type(statement) is ast.If and _leaves_unless_nth(run, statement):
             # if step % n != 0: return -- what follows runs every n-th time
             run.frame = Frame(run.frame, GATE, EVERY_NTH, run.place(statement))
     run.frame = outer
     return False
 
 
-def _leaves_unless_nth(statement: ast.If) -> bool:
+def _start_of_failure(statements: list[ast.stmt]) -> int:
+    """From which statement on the block surely ends in an exception; behind the end where it does not."""
+    position = len(statements)
+    if not statements or not isinstance(statements[-1], ast.Raise):
+        return position
+    while position and not any(isinstance(node, _LEAVING) for node in ast.walk(statements[position - 1])):
+        position -= 1
+    return position
+
+
+def _leaves_unless_nth(run: Evaluation, statement: ast.If) -> bool:
     last = statement.body[-1]
     if statement.orelse or not isinstance(last, ast.Return | ast.Continue):
         return False
     test = statement.test
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return gate_of(run, test) == EVERY_NTH
     if isinstance(test, ast.Compare):
-        return gate_of(test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
+        return gate_of(run, test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
     # if step % n: return
     return isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod)
 
@@ -98,8 +115,18 @@ def _assign(run: Evaluation, statement: ast.Assign) -> bool:
     run.unpacked = 0
     for target in statement.targets:
         bind(run, target, value)
+        if isinstance(target, ast.Name):
+            _note_due(run, target.id, statement.value)
     run.event("assign", statement, value)
     return False
+
+
+def _note_due(run: Evaluation, name: str, value: ast.expr) -> None:
+    """Whether a name now tells if it is time for something."""
+    if asks_for_time(run, value):
+        run.due.add(name)
+    else:
+        run.due.discard(name)
 
 
 def _annotated(run: Evaluation, statement: ast.AnnAssign) -> bool:
@@ -152,7 +179,7 @@ def joined(branches: list[dict[str, Value] | None]) -> dict[str, Value]:
 
 
 def _if(run: Evaluation, statement: ast.If) -> bool:
-    gate = gate_of(statement.test)
+    gate = gate_of(run, statement.test)
     test(run, statement.test)
     before, outer = run.names, run.frame
     run.names = {**before, **narrowed(run, statement.test, holds=True)}

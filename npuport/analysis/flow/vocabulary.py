@@ -24,8 +24,11 @@ STAR_NAMES: Final = {
 }  # fmt: skip
 
 ENVIRONMENT_NAME: Final = re.compile(r"(?:^|_)v?env(?:s|ironments?)?(?:_|$|\d)|vec_?env", re.IGNORECASE)
+ENVIRONMENT_CLASS: Final = re.compile(r"(?:Env|Envs|Environment|Wrapper)$")
 SEVERAL_ENVIRONMENTS: Final = re.compile(r"envs$|venv|vec_?env", re.IGNORECASE)
 OPTIMIZER_NAME: Final = re.compile(r"optim|(?:^|_)opt(?:_|$|s$)|_opt|trainer|solver", re.IGNORECASE)
+# What has a method ``step`` without arguments and is no optimiser.
+CLOCK_NAME: Final = re.compile(r"sched|prof|clock|timer|tracker|progress|anneal|warm_?up|counter|sim", re.IGNORECASE)
 ROWS_NAME: Final = re.compile(
     r"^(?:rows|transitions|mini_?batch|batch|experiences|samples?|memories|trajector(?:y|ies)|buffer|replay_?memory)$"
 )
@@ -33,9 +36,9 @@ ROWS_NAME: Final = re.compile(
 # Gates: what is asked for at the end of an episode, or for people only.
 EPISODE_END_NAME: Final = re.compile(
     r"^(?:done|terminated|truncated|terminal|dones|d|truncat\w*|terminat\w*|finished|verbose|debug|log\w*|evaluate"
-    r"|render\w*|eval\w*|is_?done|done_\w+|_done)$"
+    r"|render\w*|eval\w*|is_?done|done_\w+|_done|timing|profil\w*|benchmark\w*)$"
 )
-LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|track)$")
+LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|track|timing|profil\w*|benchmark\w*)$")
 EPISODE_END_TEXTS: Final = frozenset({"final_info", "episode", "log", "debug"})
 
 # What an environment gives in NumPy arrays of a dtype of its own.
@@ -54,10 +57,17 @@ FLAG_NAME: Final = re.compile(
 # How often a function runs that nobody in the program calls.
 STEP_FUNCTION: Final = re.compile(
     r"^(?:act|select_action\w*|choose_action\w*|get_action\w*|take_action|sample_action|predict|remember"
-    r"|store(?:_transition|_memory)?|push|policy|pick_action|step)$"
+    r"|store(?:_transition|_memory)?|push|policy|pick_action)$"
+)
+# agent.step(state, action, reward, ...) has more parameters than env.step(action) or optimizer.step().
+STEP_METHOD_PARAMETERS: Final = 3
+_UPDATES_SOMETHING_ELSE: Final = (
+    r"(?!(?:\w+_)?(?:weights?|targets?|param\w*|ema|state\w*|stat\w*|norm\w*|lr|rate|epsilon|eps|priorit\w*|config|mask"
+    r"|plot|display|metrics?|progress|buffer|memory|cache|info|counters?|schedule\w*)(?:_|$))"
 )
 UPDATE_FUNCTION: Final = re.compile(
-    r"^(?:learn|update|_?update_\w+|optimi[sz]e\w*|train_step|training_step|train_on_batch|replay|experience_replay"
+    rf"^(?:learn|update|_?update_{_UPDATES_SOMETHING_ELSE}\w+"
+    r"|optimi[sz]e\w*|train_step|training_step|train_on_batch|replay|experience_replay"
     r"|\w+_loss|calc_loss|compute_loss\w*|learn_\w*|optimize_model|train_batch|train_model|train_\w*net\w*)$"
 )
 # Callbacks of frameworks: the base class's dotted name ends so, the method is called so often.
@@ -72,12 +82,25 @@ CALLBACKS: Final = {
     "on_epoch_end": "iteration",
 }
 # A method of an unknown object that by its name makes an update.
-UPDATE_METHOD: Final = re.compile(r"^(?:update|learn|optimi[sz]e\w*|train_on_batch|train_step|update_\w+|learn_\w*)$")
+UPDATE_METHOD: Final = re.compile(
+    rf"^(?:update|learn|optimi[sz]e\w*|train_on_batch|train_step|update_{_UPDATES_SOMETHING_ELSE}\w+|learn_\w*)$"
+)
+# Only of these is ``update`` an update: dictionaries, progress bars and renderers have methods of such names too.
+LEARNER_NAME: Final = re.compile(
+    r"agent|policy|learner|train|algo|actor|critic|model|net|brain|player|worker|dqn|ppo|sac|td3|ddpg|a2c|a3c|trpo|maddpg"
+    r"|^self$|^pi$|^q$",
+    re.IGNORECASE,
+)
 STORING_METHODS: Final = frozenset({"push", "store", "remember", "put", "store_transition"})
 ACTING_FUNCTION: Final = re.compile(
-    r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|pick_action|sample_action)$"
+    r"^(?:act|select_action\w*|choose_action\w*|get_action|take_action|predict|policy|pick_action\w*|sample_action\w*)$"
 )
 ACTION_NAME: Final = re.compile(r"act|^a$|^a_")
+
+# Calls that make the host wait for the device, or the allocator start anew; and what a value whose kind is
+# unknown is called where these are its methods.
+FENCES: Final = frozenset({"synchronize", "empty_cache"})
+FENCE_RECEIVER: Final = re.compile(r"stream|cuda|npu|accelerator|device|backend|^getattr$", re.IGNORECASE)
 
 # Attributes and methods that so many classes have that one of the program proves nothing.
 COMMON_ATTRIBUTES: Final = frozenset({
@@ -91,5 +114,10 @@ COMMON_METHODS: Final = frozenset({
     "extend", "pop", "insert", "remove", "index", "count", "join", "split", "format", "start",
     "write", "read",
 })  # fmt: skip
+# What tests and measures a program says nothing of how often its code runs.
+TEST_FILE: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")  # where it has test functions, too
+TEST_FOLDER: Final = re.compile(r"(?:^|/)(?:tests?|testing|benchmarks?)/|(?:^|/)(?:conftest|bench(?:mark)?_[^/]*)\.py$")
+# Functions that say whether it is time for something: if self.should_log(step): ...
+ASKS_FOR_TIME: Final = re.compile(r"^_?(?:should|is_time_to|time_to)_\w+$")
 # A function of this name runs now and then, whatever it loops over.
 EVALUATING_FUNCTION: Final = re.compile(r"^_?(?:eval|evaluate|test|play|enjoy|render|demo|watch|visuali[sz]e)(?:_|$)")

@@ -5,9 +5,9 @@
 - ``dtypes``      dtypes of constructors, casts
 - ``amp``         autocast and gradient scalers
 - ``environment`` environment variables
-- ``losses``, ``distributions``: what has no kernel, by what has one
 - ``creation``    tensors that are made where they are needed, batches and indices that are uploaded once
 - ``losses``, ``distributions``: what has no kernel, by what has one; ``masks`` assignments through a mask
+- ``deferred_reads`` reads of the device that can wait until a loop ends; ``removal`` calls that go
 
 Each transform takes a libcst node and the writer of a style and gives the replacement. A transform that only
 one rule needs lives in that rule's file, unless it is long.

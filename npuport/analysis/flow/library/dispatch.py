@@ -74,6 +74,14 @@ def call_object(run: Evaluation, atom: Atom, call: CallSite) -> Value | None:
     return layers.call_loss(run, atom, call) if atom.kind == LOSS else None
 
 
+def instance_of_library(run: Evaluation, bases: frozenset[str], call: CallSite) -> Value:
+    """What an instance of a class that inherits these classes is besides; nothing where they are not known."""
+    if any(base.endswith(("Env", "Wrapper")) for base in bases):
+        return Value(Atom(ENVIRONMENT))
+    distribution = distributions.inherited(bases)
+    return distributions.make(run, distribution, call) if distribution else UNKNOWN
+
+
 def constant(dotted: str) -> Value | None:
     """The value of a constant of a library such as ``math.pi``; None for other names."""
     return _CONSTANTS.get(dotted)
@@ -137,6 +145,13 @@ def _typing(run: Evaluation, dotted: str, call: CallSite) -> Value:
     return standard_library.class_of_namedtuple(call) if dotted == "typing.NamedTuple" else UNKNOWN
 
 
+def _torch_npu(run: Evaluation, dotted: str, call: CallSite) -> Value:
+    """``torch_npu.npu`` is ``torch.npu``."""
+    if dotted.startswith("torch_npu.npu."):
+        return torch_functions.call(run, dotted.replace("torch_npu", "torch", 1), call)
+    return _other(run, dotted, call)
+
+
 def _other(run: Evaluation, dotted: str, call: CallSite) -> Value:
     """A library without a table; its calls are reported."""
     if dotted in standard_library.PASSING:
@@ -149,6 +164,7 @@ def _other(run: Evaluation, dotted: str, call: CallSite) -> Value:
 
 _PACKAGES: Final[dict[str, _Call]] = {
     "torch": torch_functions.call,
+    "torch_npu": _torch_npu,
     "numpy": numpy_functions.call,
     "gymnasium": environments.call,
     "gym": environments.call,

@@ -15,6 +15,7 @@ from npuport.analysis.flow.value import (
     UNKNOWN,
     Atom,
     Mixed,
+    Origin,
     Value,
     is_false,
     tensor,
@@ -44,16 +45,28 @@ def call(run: Evaluation, dotted: str, last: str, site: CallSite) -> Value:
         return tensor(FLOAT32, together(devices))
     if last not in _DISTRIBUTIONS:
         return UNKNOWN
-    value = _distribution(last, site)
+    return make(run, last, site)
+
+
+def make(run: Evaluation, name: str, site: CallSite) -> Value:
+    """A distribution of a class, or of one that inherits it; reported."""
+    value = _distribution(name, site, run.origin(site.node))
     if run.recording:
-        run.event("distribution", site.node, value, last, tuple(site.args), site.keywords)
+        run.event("distribution", site.node, value, name, tuple(site.args), site.keywords)
     return value
 
 
-def _distribution(name: str, site: CallSite) -> Value:
+def inherited(bases: frozenset[str]) -> str:
+    """The class of torch.distributions among the bases of a class; empty where there is none."""
+    names = (base.rpartition(".")[2] for base in bases if base.startswith("torch.distributions."))
+    return next((name for name in names if name in _DISTRIBUTIONS), "")
+
+
+def _distribution(name: str, site: CallSite, origin: Origin) -> Value:
     devices: frozenset[str] = EMPTY
     mixed: frozenset[Mixed] = frozenset()
     dtypes = FLOAT32
+    checked = not is_false(site.keywords.get("validate_args"))
     for value in (*site.args, *site.keywords.values()):
         base = value.get(DISTRIBUTION)
         atom = base or value.get(TENSOR)
@@ -63,11 +76,14 @@ def _distribution(name: str, site: CallSite) -> Value:
         mixed |= atom.mixed
         if base is not None or atom.dtypes == FLOAT64 or (atom.dtypes and atom.dtypes <= HALF):
             dtypes = atom.dtypes
+        if base is not None:
+            origin = base.origin or origin  # it wraps the distribution that checks
+            checked = CHECKED in base.marks or (checked and name != "Independent")
     if name == "Categorical":
         dtypes = INT64
-    checked = not is_false(site.keywords.get("validate_args"))
     marks = frozenset({CHECKED}) if checked else EMPTY
-    return Value(Atom(DISTRIBUTION, dtypes, together(devices), refs=frozenset({name}), marks=marks, mixed=mixed))
+    refs = frozenset({name})
+    return Value(Atom(DISTRIBUTION, dtypes, together(devices), refs=refs, marks=marks, mixed=mixed, origin=origin))
 
 
 def method(run: Evaluation, atom: Atom, receiver: Value, name: str, site: CallSite) -> Value | None:

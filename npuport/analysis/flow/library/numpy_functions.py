@@ -55,6 +55,10 @@ _WIDE_INTEGERS: Final = INT32 | INT64
 SOMETHING: Final = Value(Atom(NUMPY))
 
 
+# These ask for a type or a shape only.
+_ASKING: Final = frozenset({"isscalar", "iterable", "ndim", "shape", "size", "issubdtype"})
+
+
 def _divided(dtypes: frozenset[str]) -> frozenset[str]:
     return divided(dtypes, numpy=True)
 
@@ -196,6 +200,8 @@ def _holds_objects(site: CallSite) -> bool:
 
 
 def _report_reads(run: Evaluation, name: str, site: CallSite) -> None:
+    if name in _ASKING:
+        return
     for value in site.args:
         if value.only(TENSOR):
             _report_read(run, name, site, value)

@@ -27,6 +27,7 @@ from npuport.analysis.flow.value import (
     sequence,
     tensor,
 )
+from npuport.analysis.flow.vocabulary import FENCES
 
 
 def call(run: Evaluation, dotted: str, site: CallSite) -> Value:
@@ -97,8 +98,7 @@ _DEVICE_MODULE: Final = {
     "memory_reserved": AN_INT,
     "max_memory_reserved": AN_INT,
     "get_device_name": A_TEXT,
-    "synchronize": NOTHING,
-    "empty_cache": NOTHING,
+    **dict.fromkeys(FENCES, NOTHING),
     "set_device": NOTHING,
     "manual_seed": NOTHING,
     "manual_seed_all": NOTHING,
@@ -109,6 +109,8 @@ _DEVICE_MODULE: Final = {
 def _device_module(run: Evaluation, dotted: str, last: str, site: CallSite) -> Value:
     if last in LEGACY_TENSORS:
         return legacy_on_accelerator(run, last, site)
+    if last in FENCES:
+        run.event("fence", site.node, how=last)
     return _DEVICE_MODULE.get(last, UNKNOWN)
 
 
