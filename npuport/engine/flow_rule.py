@@ -41,9 +41,9 @@ class FlowRule(Rule):
 
     def check(self, module: Module) -> Iterator[Hit]:
         """The hits of ``find``, one a line."""
-        if not module.uses_torch and not GPU_LIBRARIES.isdisjoint(module.libraries):
-            return  # JAX's .item() beside a helper that imports torch
         flow = module.flow
+        if not flow.scope.traits.imports_torch and not GPU_LIBRARIES.isdisjoint(module.libraries):
+            return  # JAX's .item() beside a helper that imports torch
         if not flow.program.uses_torch(flow.scope.key) or (self.about_device and flow.stays_on_host):
             return
         rows: set[int] = set()

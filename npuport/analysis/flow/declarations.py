@@ -31,6 +31,7 @@ class Function:
         owner: key of the class that it is a method of.
         parent: the function that it is defined in.
         decorators: its decorators as dotted text.
+        asks_for_time: it answers whether it is time for something: ``return step % n == 0``.
         order: names of the positional parameters.
         contributions: for each parameter, what each call site passes.
         parameters: for each parameter, what any call site passes.
@@ -56,6 +57,7 @@ class Function:
     spread: str = ""
     kind: str = "function"
     decorators: tuple[str, ...] = ()
+    asks_for_time: bool = False
     is_generator: bool = False
     nested: dict[str, Value] = field(default_factory=dict)
     contributions: dict[str, dict[str, Value]] = field(default_factory=dict)
@@ -197,7 +199,21 @@ def function_of(node: Definition | ast.Lambda, key: str, name: str, file: str) -
         spread=arguments.vararg.arg if arguments.vararg else "",
         kind=_kind(node),
         decorators=() if isinstance(node, ast.Lambda) else tuple(map(dotted_text, node.decorator_list)),
+        asks_for_time=isinstance(node, ast.FunctionDef) and _returns_remainder(node.body[-1]),
     )
+
+
+def _returns_remainder(statement: ast.stmt) -> bool:
+    answer = statement.value if isinstance(statement, ast.Return) else None
+    return isinstance(answer, ast.Compare | ast.BoolOp | ast.UnaryOp) and any(map(takes_remainder, ast.walk(answer)))
+
+
+def takes_remainder(node: ast.AST) -> bool:
+    """``step % n``, but not a text that is formatted."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
+        return False
+    text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    return not text and not isinstance(node.left, ast.JoinedStr)
 
 
 def _kind(node: Definition | ast.Lambda) -> str:

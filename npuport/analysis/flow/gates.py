@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
+from npuport.analysis.flow.declarations import takes_remainder
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, ROWS_LOOP, SMALL_LOOP
@@ -41,26 +43,58 @@ _TENSOR_TYPES = frozenset({"torch.Tensor", "th.Tensor", "Tensor"})
 _ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What the text of a condition says of how often.
+
+    Attributes:
+        every_nth: it takes a remainder, or asks a function whose name says so.
+        episode_end: it names the end of an episode, or a question for people.
+        names: the names in it.
+        calls: the calls in it.
+    """
+
+    every_nth: bool
+    episode_end: bool
+    names: frozenset[str]
+    calls: tuple[ast.Call, ...]
+
+
 def gate_of(run: Evaluation, test: ast.expr) -> str:
     """What kind of gate a condition is; empty where it says nothing of how often."""
-    found = ""
-    for node in ast.walk(test):
-        if _is_remainder(node):
-            return EVERY_NTH
-        if isinstance(node, ast.Name) and node.id in run.due:
-            return EVERY_NTH
-        if isinstance(node, ast.Call) and ASKS_FOR_TIME.match(getattr(node.func, "attr", getattr(node.func, "id", ""))):
-            return EVERY_NTH
-        if isinstance(node, ast.Call) and _function_asks(run, node):
-            return EVERY_NTH
-        if (
-            (isinstance(node, ast.Name) and EPISODE_END_NAME.match(node.id))
-            or (isinstance(node, ast.Attribute) and LOGGING_ATTRIBUTE.match(node.attr))
-            or (isinstance(node, ast.Constant) and node.value in EPISODE_END_TEXTS)
-        ):
-            found = EPISODE_END
+    condition = run.knowledge.conditions.get(test)
+    if condition is None:
+        condition = run.knowledge.conditions[test] = _read_condition(test)
+    if condition.every_nth or not run.due.isdisjoint(condition.names):
+        return EVERY_NTH
+    if any(_function_asks(run, call) for call in condition.calls):
+        return EVERY_NTH
     # `if not done` holds nearly always.
-    return "" if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else found
+    negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    return EPISODE_END if condition.episode_end and not negated else ""
+
+
+def _read_condition(test: ast.expr) -> Condition:
+    nodes = list(ast.walk(test))
+    calls = tuple(node for node in nodes if isinstance(node, ast.Call))
+    names = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+    return Condition(
+        any(map(takes_remainder, nodes)) or any(ASKS_FOR_TIME.match(_called_name(call)) for call in calls),
+        any(map(EPISODE_END_NAME.match, names)) or any(map(_ends_episode, nodes)),
+        names,
+        calls,
+    )
+
+
+def _ends_episode(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Attribute) and LOGGING_ATTRIBUTE.match(node.attr) is not None) or (
+        isinstance(node, ast.Constant) and node.value in EPISODE_END_TEXTS
+    )
+
+
+def _called_name(call: ast.Call) -> str:
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return name if isinstance(name, str) else ""
 
 
 _QUESTIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
@@ -75,24 +109,11 @@ def asks_for_time(run: Evaluation, value: ast.expr) -> bool:
 
 def _function_asks(run: Evaluation, call: ast.Call) -> bool:
     """Whether a function of the program answers with such an expression: ``is_due(step, n)``."""
-    named = isinstance(call.func, ast.Name | ast.Attribute)
-    called = run.quietly(call.func).get(FUNCTION) if named else None
-    functions = (run.knowledge.functions.get(key) for key in called.refs) if called is not None else ()
-    nodes = (function.node for function in functions if function is not None)
-    return any(isinstance(node, ast.FunctionDef) and _returns_remainder(node.body[-1]) for node in nodes)
-
-
-def _returns_remainder(statement: ast.stmt) -> bool:
-    answer = statement.value if isinstance(statement, ast.Return) else None
-    return isinstance(answer, _QUESTIONS) and any(map(_is_remainder, ast.walk(answer)))
-
-
-def _is_remainder(node: ast.AST) -> bool:
-    """``step % n``, but not a text that is formatted."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
+    if _called_name(call) not in run.knowledge.timing_names:
         return False
-    text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-    return not text and not isinstance(node.left, ast.JoinedStr)
+    called = run.quietly(call.func).get(FUNCTION)
+    functions = (run.knowledge.functions.get(key) for key in called.refs) if called is not None else ()
+    return any(function is not None and function.asks_for_time for function in functions)
 
 
 def loop_over(run: Evaluation, node: ast.expr, iterated: Value) -> str:

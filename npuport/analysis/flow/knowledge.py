@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from npuport.analysis.flow.declarations import Class, Function, Scope, adopt, declare, library
 from npuport.analysis.flow.linking import Linker
@@ -29,6 +29,9 @@ from npuport.analysis.flow.value import (
     same,
 )
 from npuport.analysis.flow.vocabulary import BUILTIN_NAMES, STAR_NAMES
+
+if TYPE_CHECKING:
+    from npuport.analysis.flow.gates import Condition
 
 # What a function has read: ("return", function), ("attribute", class, name), ("owners", component, name),
 # ("global", file, name), ("methods", component, name).
@@ -50,6 +53,9 @@ class Knowledge:
         self.queue: deque[Function] = deque()
         self.queued: set[str] = set()
         self.settled = False
+        # Functions that answer whether it is time for something, by name; conditions, read once.
+        self.timing_names: frozenset[str] = frozenset()
+        self.conditions: dict[ast.expr, Condition] = {}
         self._methods: dict[tuple[str, str], list[Function]] = {}
         self._owners: dict[tuple[str, str], set[str]] = {}
         self._lineages: dict[str, tuple[list[Class], frozenset[str]]] = {}
@@ -67,6 +73,7 @@ class Knowledge:
         """Note which classes have methods and attributes of a name; to be called when files or components change."""
         self._methods.clear()
         self._owners.clear()
+        self.timing_names = frozenset(f.name for f in self.functions.values() if f.asks_for_time)
         for scope in self.scopes.values():
             for declared in scope.classes:
                 for name, key in declared.methods.items():
@@ -323,7 +330,12 @@ class Knowledge:
         if (before is None and not value.atoms) or (before is not None and same(before, value)):
             return
         passed[site] = value
-        joined = bounded(join_all(passed.values()), MAX_DEPTH - 1) if len(passed) > 1 else value
+        if len(passed) == 1:
+            joined = value
+        elif before is None:  # a call site more
+            joined = bounded(join(function.parameters.get(name), value), MAX_DEPTH - 1)
+        else:
+            joined = bounded(join_all(passed.values()), MAX_DEPTH - 1)
         if not same(function.parameters.get(name), joined):
             function.parameters[name] = joined
             self.visit_again(function)

@@ -86,7 +86,7 @@ def _function(writer: _Writer, function: Function, reads: Reads) -> Data:
         "spread": function.spread,
         "kind": function.kind,
         "decorators": list(function.decorators),
-        "flags": [function.is_generator, function.eventful],
+        "flags": [function.is_generator, function.eventful, function.asks_for_time],
         "nested": writer.named(function.nested),
         "passed": [[text(name), writer.named(sites)] for name, sites in function.contributions.items()],
         "parameters": writer.named(function.parameters),
@@ -120,9 +120,9 @@ def _restored_function(reader: _Reader, file: str, row: Data, known: Mapping[str
         row["spread"],
         row["kind"],
         tuple(row["decorators"]),
-        bool(row["flags"][0]),
     )
-    function.eventful = bool(row["flags"][1])
+    function.is_generator = bool(row["flags"][0])
+    function.eventful, function.asks_for_time = map(bool, row["flags"][1:])
     function.nested = reader.named(row["nested"])
     function.contributions = {text(name): reader.named(sites) for name, sites in row["passed"]}
     function.parameters = reader.named(row["parameters"])
