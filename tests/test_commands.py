@@ -175,7 +175,7 @@ def test_statistics_count_by_rule(npuport: Command, tmp_path: Path) -> None:
 def test_statistics_are_json_where_json_is_asked_for(npuport: Command, tmp_path: Path) -> None:
     write_files(tmp_path, {"a.py": SITE, "b.py": SITE})
     run = npuport("check", "--statistics", "--output-format", "json")
-    row = {"code": "NPU102", "name": "cuda-method", "topic": "device", "severity": "error", "count": 2, "fixable": 2}
+    row = {"code": "NPU102", "name": "cuda-method", "severity": "error", "count": 2, "fixable": 2}
     assert json.loads(run.out) == [row]
 
 

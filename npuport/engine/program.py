@@ -253,6 +253,7 @@ class Program:
                 program = self.flow.program_of(key) if asks else None
                 yield file, check_bytes(self.checker, task, self._parse(key), program)
                 self.flow.remember(key, asks_flow=asks)
+                self._modules.pop(key, None)
             for key in self.flow.release(component):
                 self._modules.pop(key, None)
 

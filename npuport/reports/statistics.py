@@ -18,7 +18,6 @@ class Row:
 
     code: str
     name: str
-    topic: str
     severity: str
     count: int
     fixable: int
@@ -26,9 +25,9 @@ class Row:
 
 def rows(report: Report) -> list[Row]:
     """A row for each rule and severity, the most frequent first."""
-    kinds = Counter((f.code, f.name, f.topic, f.severity.value) for f in report.findings)
+    kinds = Counter((f.code, f.name, f.severity.value) for f in report.findings)
     safe = Counter(
-        (f.code, f.name, f.topic, f.severity.value)
+        (f.code, f.name, f.severity.value)
         for f in report.findings
         if f.fix and f.fix.applicability is Applicability.SAFE
     )
@@ -45,18 +44,15 @@ def write(report: Report) -> None:
         click.echo(f"{row.count:>{width}}  {row.code}  {mark}  {row.severity:7}  {row.name}")
     if not report.quiet:
         if table:
-            click.echo(f"By topic: {topics(table)}")
+            click.echo(f"By topic: {topics(report)}")
         click.echo(report.summary())
 
 
-def topics(table: list[Row]) -> str:
+def topics(report: Report) -> str:
     """How many findings a topic has, the most frequent first."""
-    counts: Counter[str] = Counter()
-    for row in table:
-        counts[row.topic] += row.count
-    return ", ".join(
-        f"{topic} {count}" for topic, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    )
+    counts = Counter(finding.topic for finding in report.findings)
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{topic} {count}" for topic, count in ordered)
 
 
 def write_json(report: Report) -> None:

@@ -18,6 +18,7 @@ from npuport.analysis.flow.value import (
     Atom,
     Value,
     join,
+    join_all,
 )
 from npuport.analysis.flow.vocabulary import COMMON_ATTRIBUTES
 
@@ -28,19 +29,22 @@ def attribute(run: Evaluation, base: Value, name: str, node: ast.Attribute) -> V
         return _of_unknown(run, name)
     result: Value | None = None
     for atom in base.atoms.values():
-        kind = atom.kind
-        if kind == LIBRARY:
-            for ref in atom.refs:
-                result = join(result, constant(f"{ref}.{name}") or library(f"{ref}.{name}"))
-        elif kind in (INSTANCE, CLASS):
-            result = join(result, _of_class(run, atom, name, node))
-        elif kind == FILE:
-            for ref in atom.refs:
-                run.knowledge.read(run.function, "global", ref, name)
-                result = join(result, run.knowledge.member_of_file(ref, name))
-        else:
-            result = join(result, attribute_of_library(run, atom, name, node))
+        found = _of_atom(run, atom, name, node)
+        result = found if result is None else join(result, found)
     return result if result is not None else UNKNOWN
+
+
+def _of_atom(run: Evaluation, atom: Atom, name: str, node: ast.Attribute) -> Value | None:
+    kind = atom.kind
+    if kind == LIBRARY:
+        return join_all([constant(f"{ref}.{name}") or library(f"{ref}.{name}") for ref in atom.refs])
+    if kind in (INSTANCE, CLASS):
+        return _of_class(run, atom, name, node)
+    if kind == FILE:
+        for ref in atom.refs:
+            run.knowledge.read(run.function, "global", ref, name)
+        return join_all([run.knowledge.member_of_file(ref, name) for ref in atom.refs])
+    return attribute_of_library(run, atom, name, node)
 
 
 def _of_class(run: Evaluation, atom: Atom, name: str, node: ast.Attribute) -> Value | None:
@@ -67,7 +71,7 @@ def _in_lineage(run: Evaluation, key: str, name: str, node: ast.Attribute) -> Va
         knowledge.read(run.function, "attribute", declared.key, name)
         written = declared.attributes.get(name)
         if written is not None:
-            result = join(result, written)
+            result = written if result is None else join(result, written)
         elif name in declared.methods:
             return join(result, _method(run, declared.methods[name], node))
     return result

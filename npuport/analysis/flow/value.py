@@ -285,7 +285,7 @@ def join_all(values: Iterable[Value | None]) -> Value:
     """What holds of any of the values."""
     result: Value | None = None
     for value in values:
-        result = join(result, value)
+        result = value if result is None else join(result, value)
     return result if result is not None else UNKNOWN
 
 
