@@ -11,15 +11,18 @@ from npuport.analysis.flow.linking import Linker, Request, connected
 class Components:
     """The programs among the files of a run: files that imports connect.
 
+    Attributes:
+        linker: says what imports mean.
+
     Args:
         requests: what each file imports, by path.
         hashes: a hash of each file's contents.
     """
 
     def __init__(self, requests: Mapping[str, Iterable[Request]], hashes: Mapping[str, str]) -> None:
-        linker = Linker(requests)
+        self.linker = Linker(requests)
         self._targets = {
-            key: {found for request in asked if (found := linker.resolve(key, *request)) is not None}
+            key: {found for request in asked if (found := self.linker.resolve(key, *request)) is not None}
             for key, asked in requests.items()
         }
         self._component = connected(self._targets)

@@ -80,7 +80,7 @@ class RunFlow:
                 module = self._parse(key)
                 if module is not None:
                     modules.append(module)
-        return WholeProgram(self._target, modules, known, self._tree)
+        return WholeProgram(self._target, modules, known, self._tree, self._components.linker)
 
     def _is_current(self, key: str, data: Data) -> bool:
         """Whether stored data is of the file as it is, with imports that mean the same files."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from npuport.analysis.flow.knowledge import Parse
+from npuport.analysis.flow.linking import Linker
 from npuport.analysis.flow.program import ProgramFlow
 from npuport.analysis.flow.storage import StoredScope
 from npuport.analysis.module import Module, ProjectFacts, key_of
@@ -19,13 +20,16 @@ class WholeProgram:
         modules: the files that must be evaluated.
         known: files that are known from the cache.
         parse: gives the syntax of a known file where it is wanted after all.
+        linker: says what imports mean in this run.
     """
 
-    def __init__(self, target: str, modules: Iterable[Module], known: Iterable[StoredScope], parse: Parse) -> None:
+    def __init__(
+        self, target: str, modules: Iterable[Module], known: Iterable[StoredScope], parse: Parse, linker: Linker
+    ) -> None:
         self._target = target
         self._modules = {module.key: module for module in modules}
         texts = {key: (module.tree, module.source.text) for key, module in self._modules.items()}
-        self.flow = ProgramFlow(texts, known, parse)
+        self.flow = ProgramFlow(texts, known, parse, linker)
 
     def attach(self, module: Module) -> Module:
         """Make a file, as it was when the flow was made, answer what flows through it."""

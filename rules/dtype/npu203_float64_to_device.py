@@ -27,7 +27,7 @@ _IN_LOSS = "a float64 tensor enters a loss: on the device float64 is refused or 
 _BARE = (
     "a NumPy array goes to the device in the dtype that it has: float64, as many environments give, is refused there"
 )
-_TEST_FILE = re.compile(r"(?:^|[\\/])(?:tests?[\\/]|test_|conftest)")
+_TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_|conftest)")
 _TORCH_FLOAT64 = ("torch.float64", "torch.double")
 _FREE_CASTS = frozenset({"float", "half", "bfloat16"})
 
@@ -176,7 +176,7 @@ def _comes_from_test(flow: FileFlow, tensor: Atom) -> bool:
     """Whether the float64 is that of a test which calls this file's code, and not the code's own."""
     if tensor.origin is None or tensor.origin[0] == flow.scope.key:
         return False
-    return _TEST_FILE.search(tensor.origin[0]) is not None
+    return _TEST_FILE.search(flow.program.knowledge.linker.relative(tensor.origin[0])) is not None
 
 
 def _cast_at_once(module: Module, node: ast.AST) -> bool:

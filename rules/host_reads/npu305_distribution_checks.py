@@ -49,10 +49,10 @@ class DistributionChecks(FlowRule):
 
     What it does
     ------------
-    Reports distributions of ``torch.distributions`` that are made with argument checks, and ``log_prob`` where the
-    distribution comes from another function, in code that runs once per environment step or more often. The
-    finding says how many waits the line costs. Not reported: once per update, ``validate_args=False``, and
-    programs that call ``Distribution.set_default_validate_args(False)``.
+    Reports distributions of ``torch.distributions`` that are made with argument checks, and their ``log_prob``,
+    in code that runs once per environment step or more often. The finding says how many waits the line costs. Not
+    reported: once per update, ``validate_args=False``, and programs that call
+    ``Distribution.set_default_validate_args(False)``.
 
     Why on an NPU
     -------------
@@ -101,27 +101,23 @@ class DistributionChecks(FlowRule):
         densities = [e for e in flow.events("log_prob") if e.how == "log_prob" and _waits(flow, e)]
         made = [e for e in flow.events("distribution") if e.how in WAITS and _waits(flow, e)]
         for event in made:
-            yield self._made(module, flow, event, [e for e in densities if _of_same_run(event, e)])
+            yield self._made(module, flow, event)
         for event in densities:
-            if not any(_of_same_run(other, event) for other in made):
-                yield self._asked(flow, event)
+            maker = next((other for other in made if _of_same_run(other, event)), None)
+            yield self._asked(module, flow, event, maker)
 
-    def _made(self, module: Module, flow: FileFlow, event: Event, densities: list[Event]) -> Hit:
-        count, each, _ = WAITS[event.how]
-        waits = f"{count} wait{'s' if count > 1 else ''} when it is made"
-        if densities:
-            waits += f" and {each * len(densities)} at log_prob"
-        level = flow.level(event)
-        assert isinstance(event.node, ast.Call)
+    def _made(self, module: Module, flow: FileFlow, event: Event) -> Hit:
+        count = WAITS[event.how][0]
+        waits = f"{count} wait{'s' if count > 1 else ''} for the device"
         return self.hit(
             flow,
             event,
-            f"{event.how} checks its arguments: {waits}, {level.phrase}",
-            fix=_without_checks(module, event.node, WAITS[event.how][2]),
+            f"{event.how} checks its arguments: {waits}, {flow.level(event).phrase}",
+            fix=_fix(module, event),
             doubts=_doubts(event.value.get(DISTRIBUTION)),
         )
 
-    def _asked(self, flow: FileFlow, event: Event) -> Hit:
+    def _asked(self, module: Module, flow: FileFlow, event: Event, maker: Event | None) -> Hit:
         atom = event.value.get(DISTRIBUTION)
         origin = atom.origin if atom is not None else None
         made = [f"made with argument checks ({origin[0].rpartition('/')[2]}:{origin[1]})"] if origin else []
@@ -129,9 +125,16 @@ class DistributionChecks(FlowRule):
             flow,
             event,
             f"log_prob checks its argument and waits for the device, {flow.level(event).phrase}",
+            fix=_fix(module, maker) if maker is not None else None,
             doubts=_doubts(atom),
             evidence=made,
         )
+
+
+def _fix(module: Module, made: Event) -> Fix | None:
+    """The checks of a distribution and of its ``log_prob`` go with one argument, where it is made."""
+    assert isinstance(made.node, ast.Call)
+    return _without_checks(module, made.node, WAITS[made.how][2])
 
 
 def _waits(flow: FileFlow, event: Event) -> bool:

@@ -59,6 +59,8 @@ def evaluate_call(run: Evaluation, node: ast.Call) -> Value:
     receiver: Value | None = None
     if isinstance(function, ast.Attribute):
         receiver = run.evaluate(function.value)
+        if _is_super(function.value):  # what the base class is called on is the instance itself
+            receiver = run.names.get(run.function.self_name or "", UNKNOWN)
         called = _attribute_called(run, function, receiver)
     else:
         called = run.evaluate(function)

@@ -5,7 +5,7 @@ Kinds of events, with ``value``, ``how`` and ``values``:
 =================  ==================================================================================
 ``read``           a tensor comes to the host. value: the tensor (unknown where only the method tells);
                    how: ``item``, ``tolist``, ``cpu``, ``numpy``, ``float``, ``int``, ``bool``, ``truth``,
-                   ``format``, ``print``, ``numpy.mean`` ..., ``math.exp`` ..., ``max``
+                   ``format``, ``print``, ``numpy.mean`` ..., ``math.exp`` ..., ``max``, ``torch.normal``
 ``upload``         a host tensor goes to the accelerator. value: the tensor as it was on the host, with the
                    dtype it arrives in; how: ``to``, ``cuda``, ``create``, ``legacy``, ``copy_``
 ``maybe_upload``   ``x.to(device)`` of an unknown value, which may be a module

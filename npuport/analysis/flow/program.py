@@ -56,6 +56,7 @@ class ProgramFlow:
         texts: syntax tree and text of each file that must be evaluated.
         known: files that are known from the cache.
         parse: gives the syntax of a known file where it is wanted after all.
+        linker: says what imports mean; by itself, only these files are there.
     """
 
     def __init__(
@@ -63,9 +64,10 @@ class ProgramFlow:
         texts: Mapping[str, tuple[ast.Module, str]],
         known: Iterable[StoredScope] = (),
         parse: Parse = lambda file: None,
+        linker: Linker | None = None,
     ) -> None:
         before = {entry.scope.key: entry for entry in known}
-        linker = Linker({*texts, *before})
+        linker = linker or Linker({*texts, *before})
         connect({key: entry.scope for key, entry in before.items()})
         self.knowledge = Knowledge([entry.scope for entry in before.values()], linker, parse)
         self.visited: set[str] = set()

@@ -75,7 +75,13 @@ def _factory(run: Evaluation, name: str, site: CallSite) -> Value:
 
 
 def _normal(run: Evaluation, name: str, site: CallSite) -> Value:
-    """``torch.normal`` of tensors stays on their device; of numbers and a size it is a factory."""
+    """``torch.normal`` of tensors stays on their device; of numbers and a size it is a factory.
+
+    A tensor of standard deviations is asked whether all are positive, which reads it.
+    """
+    deviation = site.argument(1, "std")
+    if deviation is not None and deviation.only(TENSOR) and not deviation.atoms[TENSOR].on_host:
+        run.event("read", site.node, deviation, "torch.normal")
     tensors = [atom for atom in (value.get(TENSOR) for value in site.args) if atom is not None]
     if not tensors:
         return _factory(run, name, site)
