@@ -13,6 +13,7 @@ from npuport.analysis.tensor_creation import keyword
 
 # Functions that count, by the library whose they are.
 _COUNTING: Final = {"torch.arange": "torch", "numpy.arange": "numpy", "range": "python"}
+_PASSING_ON: Final = frozenset({"enumerate", "zip", "reversed", "tqdm.tqdm", "tqdm"})
 _LISTS: Final = frozenset({"list", "sorted", "random.sample", "random.choices"})
 
 
@@ -64,18 +65,27 @@ def _is_element(module: Module, flow: FileFlow, part: ast.expr) -> bool:
     """Whether an index is one element of an array, which is a number: ``for i in order: x[i]``, ``x[order[0]]``."""
     if isinstance(part, ast.Name):
         bindings = module.names.bindings(part.id, part)
-        return not bindings or any(_is_loop_target(module, binding.node) for binding in bindings)
+        return not bindings or any(_is_element_of_array(module, flow, binding.node) for binding in bindings)
     if isinstance(part, ast.Subscript):
         index = flow.value(part.slice)
         return not (isinstance(part.slice, ast.Slice) or index.only(ARRAY) or index.only(TENSOR))
     return False
 
 
-def _is_loop_target(module: Module, node: ast.AST) -> bool:
+def _is_element_of_array(module: Module, flow: FileFlow, node: ast.AST) -> bool:
+    """Whether a loop binds a name to what may be one number: it runs over an array, or over nobody knows what.
+
+    Over a list of arrays it does not: ``for batch in batches``.
+    """
     around = module.parent(node)
     while isinstance(around, ast.Tuple | ast.List | ast.Starred):
         around = module.parent(around)
-    return isinstance(around, ast.For | ast.AsyncFor | ast.comprehension)
+    if not isinstance(around, ast.For | ast.AsyncFor | ast.comprehension):
+        return False
+    iterated = around.iter
+    passes_on = isinstance(iterated, ast.Call) and _name_of(module, iterated) in _PASSING_ON
+    parts = iterated.args if passes_on and isinstance(iterated, ast.Call) else [iterated]
+    return not all(flow.value(part).only(SEQUENCE) for part in parts)
 
 
 def _is_list(module: Module, part: ast.expr) -> bool:
@@ -87,6 +97,11 @@ def _is_list(module: Module, part: ast.expr) -> bool:
     if isinstance(part, ast.Call):
         return bool(_counts(module, part)) or _name_of(module, part) in _LISTS
     return isinstance(part, ast.List | ast.ListComp)
+
+
+def counts(module: Module, value: ast.expr) -> bool:
+    """Whether a value only counts: ``np.arange(n, dtype=np.int32)``."""
+    return isinstance(value, ast.Call) and _name_of(module, value) in _COUNTING
 
 
 def _counts(module: Module, part: ast.expr) -> str:

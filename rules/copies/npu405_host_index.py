@@ -9,7 +9,7 @@ from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ASSUMED, HOST, TENSOR
-from npuport.analysis.host_indices import HostIndex, assignment_of, host_index
+from npuport.analysis.host_indices import HostIndex, counts, assignment_of, host_index
 from npuport.analysis.module import Module
 from npuport.analysis.uses import uses_of
 from npuport.engine.finding import Severity
@@ -121,6 +121,9 @@ def _is_spared(module: Module, flow: FileFlow, event: Event, index: HostIndex, t
         return True
     if not isinstance(index.node, ast.Name):
         return not isinstance(index.node, ast.Call | ast.Subscript)
+    assignment = assignment_of(module, index.node)
+    if assignment is not None and counts(module, assignment.value):
+        return True
     scopes = {module.names.scope_of(b.node) for b in module.names.bindings(index.node.id, index.node)}
     is_constant = scopes == {module.tree} and event.function.name != BODY
     return is_constant or _is_made_less(module, flow, event, index.node)

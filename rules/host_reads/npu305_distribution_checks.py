@@ -44,14 +44,18 @@ WAITS = {
 }
 
 
+_SAMPLED_BY_NORMAL = frozenset({"Normal", "HalfNormal", "LogNormal"})
+
+
 class DistributionChecks(FlowRule):
     """A distribution checks its arguments on the device once per environment step.
 
     What it does
     ------------
-    Reports distributions of ``torch.distributions`` that are made with argument checks, and their ``log_prob``,
-    in code that runs once per environment step or more often. The finding says how many waits the line costs. Not
-    reported: once per update, ``validate_args=False``, and programs that call
+    Reports distributions of ``torch.distributions`` that are made with argument checks, and their
+    ``log_prob``, in code that runs once per environment step or more often. The finding says how many waits
+    the line costs. Also ``sample()`` of a normal distribution, which always asks whether every scale is
+    positive. Not reported: once per update, ``validate_args=False``, and programs that call
     ``Distribution.set_default_validate_args(False)``.
 
     Why on an NPU
@@ -86,6 +90,7 @@ class DistributionChecks(FlowRule):
     Sources
     -------
     - https://docs.pytorch.org/docs/stable/distributions.html, ``validate_args``
+    - ``torch.normal`` of two tensors looks at its second: counted on an emulated device under torch_npu 2.13.0.
     - Counted on CleanRL's ``ppo.py``: 0.54 of its 0.82 waits per environment step are such checks.
     """
 
@@ -96,6 +101,9 @@ class DistributionChecks(FlowRule):
     triggers = Triggers(("distributions", "log_prob"))
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
+        for event in flow.events("sample"):
+            if event.how == "sample" and _asks_for_scale(event) and flow.level(event) >= Level.STEP:
+                yield self._sampled(flow, event)
         if not flow.program.checks_arguments(flow.scope.key):
             return
         densities = [e for e in flow.events("log_prob") if e.how == "log_prob" and _waits(flow, e)]
@@ -105,6 +113,11 @@ class DistributionChecks(FlowRule):
         for event in densities:
             maker = next((other for other in made if _of_same_run(other, event)), None)
             yield self._asked(module, flow, event, maker)
+
+    def _sampled(self, flow: FileFlow, event: Event) -> Hit:
+        atom = event.value.get(DISTRIBUTION)
+        message = "sample() of a normal distribution asks whether every scale is positive, and waits for the device"
+        return self.hit(flow, event, f"{message}, {flow.level(event).phrase}", doubts=_doubts(atom))
 
     def _made(self, module: Module, flow: FileFlow, event: Event) -> Hit:
         count = WAITS[event.how][0]
@@ -140,6 +153,12 @@ def _fix(module: Module, made: Event) -> Fix | None:
 def _waits(flow: FileFlow, event: Event) -> bool:
     atom = event.value.get(DISTRIBUTION)
     return atom is not None and CHECKED in atom.marks and not atom.on_host and flow.level(event) >= Level.STEP
+
+
+def _asks_for_scale(event: Event) -> bool:
+    """``sample`` of these ends in ``torch.normal`` of two tensors, which checks the second on the host."""
+    atom = event.value.get(DISTRIBUTION)
+    return atom is not None and not atom.on_host and not atom.refs.isdisjoint(_SAMPLED_BY_NORMAL)
 
 
 def _of_same_run(made: Event, asked: Event) -> bool:

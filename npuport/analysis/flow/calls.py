@@ -264,7 +264,7 @@ def _call_unknown_method(run: Evaluation, site: CallSite, receiver: Value, name:
     if 0 < len(candidates) <= _MOST_CANDIDATES:
         result: Value | None = None
         for candidate in candidates:
-            result = join(result, call_function(run, site, candidate))
+            result = join(result, call_function(run, site, candidate, weak=True))
         return result if result is not None else UNKNOWN
     if not candidates and UPDATE_METHOD.match(name) and _may_learn(site, name):
         run.event("update", node, UNKNOWN, "name")

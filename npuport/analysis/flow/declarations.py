@@ -38,6 +38,7 @@ class Function:
         returns: what it gives; None before the first visit.
         writes: what its last visit wrote to attributes, by class and name.
         calls: calls of functions of the program: callee, place, loops around.
+        weak_calls: those of them in which only the method's name told the callee.
         facts: environment steps and updates: which, place, loops around.
         losses: tensors of doubtful dtype that reach a loss in it.
         backflow: functions that an action comes from: on the way to ``env.step`` (False) and in what is returned
@@ -67,6 +68,7 @@ class Function:
     global_names: set[str] = field(default_factory=set)
     writes: dict[tuple[str, str], Value] = field(default_factory=dict)
     calls: list[tuple[str, Place, Frame | None]] = field(default_factory=list)
+    weak_calls: set[tuple[str, Place]] = field(default_factory=set)
     facts: list[tuple[str, Place, Frame | None]] = field(default_factory=list)
     losses: set[LossInput] = field(default_factory=set)
     backflow: dict[bool, frozenset[str]] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class Scope:
     Attributes:
         key: its path.
         names: values of its global names.
+        definitions: functions and classes by place; a name may be defined several times.
         stars: star imports: key of a file of the program, or a dotted name.
         imports: keys of the files that it imports.
         component: stands for all files that imports connect with this one.
@@ -126,6 +129,7 @@ class Scope:
     tree: ast.Module | None
     body: Function
     names: dict[str, Value] = field(default_factory=dict)
+    definitions: dict[Place, Value] = field(default_factory=dict)
     stars: list[tuple[str | None, str]] = field(default_factory=list)
     imports: set[str] = field(default_factory=set)
     component: str = ""
@@ -181,7 +185,7 @@ def _declare_function(scope: Scope, node: Definition, inside: Function, owner: C
         if node.name not in owner.methods or function.kind != "setter":
             owner.methods[node.name] = key
     else:
-        _bind(scope, inside, node.name, function_value(key))
+        _bind(scope, inside, node, function_value(key))
     return function
 
 
@@ -239,15 +243,14 @@ def _declare_class(scope: Scope, node: ast.ClassDef, inside: Function, owner: Cl
     declared = Class(key, node.name, scope.key, node, tuple(filter(None, map(dotted_text, node.bases))))
     scope.classes.append(declared)
     if owner is None:
-        _bind(scope, inside, node.name, Value(Atom(CLASS, refs=frozenset({key}))))
+        _bind(scope, inside, node, Value(Atom(CLASS, refs=frozenset({key}))))
     return declared
 
 
-def _bind(scope: Scope, inside: Function, name: str, value: Value) -> None:
-    if inside is scope.body:
-        scope.names[name] = value
-    else:
-        inside.nested[name] = value
+def _bind(scope: Scope, inside: Function, node: Definition | ast.ClassDef, value: Value) -> None:
+    scope.definitions[node.lineno, node.col_offset] = value
+    names = scope.names if inside is scope.body else inside.nested
+    names[node.name] = value
 
 
 def adopt(new: Scope, old: Scope) -> None:

@@ -159,9 +159,12 @@ class Evaluation:
         elif kind == "backward" or TARGET_FUNCTION.search(self.function.name):
             self.function.losses.update(inputs_of_loss((value,), self.origin(node)))
 
-    def calls(self, callee: Function, node: ast.AST) -> None:
-        """Note a call of a function of the program."""
-        self.function.calls.append((callee.key, self.place(node), self.frame))
+    def calls(self, callee: Function, node: ast.AST, *, weak: bool = False) -> None:
+        """Note a call of a function of the program; ``weak`` where only the method's name tells which."""
+        place = self.place(node)
+        self.function.calls.append((callee.key, place, self.frame))
+        if weak:
+            self.function.weak_calls.add((callee.key, place))
 
     # Names, attributes, containers
 

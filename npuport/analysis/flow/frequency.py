@@ -169,10 +169,19 @@ class Frequencies:
             self._entry[key] = level
             if why:
                 self._entry_reason[key] = why
+        surely_called = {
+            callee
+            for function in functions
+            for callee, place, _ in function.calls
+            if callee != function.key and (callee, place) not in function.weak_calls
+        }
         waiting = list(functions)
         while waiting:  # levels only rise, and there are five
             function = waiting.pop()
             for callee, place, frame in function.calls:
+                # What shares a name with a method is no caller of it where others are known.
+                if callee in surely_called and (callee, place) in function.weak_calls:
+                    continue
                 level = self.level(function, frame)
                 if callee in self._entry and level > self._entry[callee]:
                     self._entry[callee] = level

@@ -91,6 +91,7 @@ class Knowledge:
             return
         scope.tree = tree
         declared = declare(file, tree)
+        scope.definitions = declared.definitions
         nodes = {function.key: function.node for function in declared.functions}
         for function in scope.functions:
             function.node = nodes.get(function.key)

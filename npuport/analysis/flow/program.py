@@ -6,7 +6,6 @@ import ast
 import hashlib
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 
 # Evaluating needs both; they register what they handle.
@@ -37,6 +36,7 @@ from npuport.analysis.flow.value import (
     join,
 )
 from npuport.analysis.walk import FUNCTIONS
+from npuport.sources.errors import UsageError
 
 __all__ = ["FileFlow", "ProgramFlow", "expressions", "statements"]
 
@@ -336,14 +336,20 @@ def visit(knowledge: Knowledge, function: Function, recording: Recording | None 
     if function.node is None:
         return  # a lambda gets its syntax when the function around it is evaluated
     run = Evaluation(knowledge, function, recording)
-    known = function.calls, function.facts, function.losses
-    function.calls, function.facts, function.losses = [], [], set()
-    # An expression nested more deeply than Python's stack: the function keeps what is known so far.
-    with suppress(RecursionError):
+    known = function.calls, function.weak_calls, function.facts, function.losses
+    function.calls, function.weak_calls, function.facts, function.losses = [], set(), [], set()
+    try:
         _run(run, function.node)
+    except RecursionError:
+        pass  # an expression nested more deeply than Python's stack: the function keeps what is known so far
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            f"{function.file}:{function.line}: the analysis failed ({what}); please report this"
+        ) from error
     run.conclude()
     if recording is not None:
-        function.calls, function.facts, function.losses = known
+        function.calls, function.weak_calls, function.facts, function.losses = known
 
 
 def _run(run: Evaluation, node: Body | None) -> None:

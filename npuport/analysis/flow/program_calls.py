@@ -33,10 +33,10 @@ def call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:
     return result if result is not None else UNKNOWN
 
 
-def call_function(run: Evaluation, site: CallSite, function: Function) -> Value:
+def call_function(run: Evaluation, site: CallSite, function: Function, *, weak: bool = False) -> Value:
     """Pass the arguments of a call to a function of the program; what that gives is known from its last visit."""
     knowledge = run.knowledge
-    run.calls(function, site.node)
+    run.calls(function, site.node, weak=weak)
     line, column = run.place(site.node)
     where = f"{run.function.key}:{line}:{column}"
     order, bound = function.order, function.bound

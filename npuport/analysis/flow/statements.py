@@ -296,9 +296,7 @@ def _global(run: Evaluation, statement: ast.Global) -> bool:
 
 
 def _define(run: Evaluation, statement: Definition | ast.ClassDef) -> bool:
-    value = run.function.nested.get(statement.name)
-    if value is None and run.function is run.scope.body:
-        value = run.scope.names.get(statement.name)
+    value = run.scope.definitions.get(run.place(statement))
     if value is not None:
         run.names[statement.name] = value
     if isinstance(statement, ast.ClassDef) and value is not None:

@@ -95,6 +95,7 @@ def _function(writer: _Writer, function: Function, reads: Reads) -> Data:
         "globals": sorted(function.global_names),
         "writes": [[text(key), text(name), value(v)] for (key, name), v in function.writes.items()],
         "calls": [[text(callee), *place, writer.frame(frame)] for callee, place, frame in function.calls],
+        "weak": sorted([text(callee), *place] for callee, place in function.weak_calls),
         "facts": [[what, *place, writer.frame(frame)] for what, place, frame in function.facts],
         "losses": [
             [*_place(writer, o), dtype, promoted and _place(writer, promoted), *_place(writer, at)]
@@ -131,6 +132,7 @@ def _restored_function(reader: _Reader, file: str, row: Data, known: Mapping[str
     function.global_names = set(row["globals"])
     function.writes = {(text(key), text(name)): value(number) for key, name, number in row["writes"]}
     function.calls = [(text(callee), (line, column), reader.frame(f)) for callee, line, column, f in row["calls"]]
+    function.weak_calls = {(text(callee), (line, column)) for callee, line, column in row["weak"]}
     function.facts = [(what, (line, column), reader.frame(f)) for what, line, column, f in row["facts"]]
     function.losses = {
         LossInput((text(file_), line), dtype, promoted and (text(promoted[0]), promoted[1]), (text(at), at_line))

@@ -38,11 +38,11 @@ _REPORTED_METHODS: Final = frozenset({"log_prob", "entropy"})
 def call(run: Evaluation, dotted: str, last: str, site: CallSite) -> Value:
     """What ``torch.distributions.`` something gives."""
     if last == "kl_divergence":
-        devices: frozenset[str] = EMPTY
-        for value in site.args:
-            known = value.get(DISTRIBUTION)
-            devices |= known.devices if known is not None else EMPTY
-        return tensor(FLOAT32, together(devices))
+        known = [atom for atom in (value.get(DISTRIBUTION) for value in site.args) if atom is not None]
+        result = tensor(FLOAT32, together(frozenset().union(*(atom.devices for atom in known))))
+        if any("Categorical" in atom.refs and not atom.on_host for atom in known):
+            run.event("read", site.node, result, last)  # it assigns through a boolean mask
+        return result
     if last not in _DISTRIBUTIONS:
         return UNKNOWN
     return make(run, last, site)
@@ -65,7 +65,7 @@ def inherited(bases: frozenset[str]) -> str:
 def _distribution(name: str, site: CallSite, origin: Origin) -> Value:
     devices: frozenset[str] = EMPTY
     mixed: frozenset[Mixed] = frozenset()
-    dtypes = FLOAT32
+    dtypes, refs = FLOAT32, frozenset({name})
     checked = not is_false(site.keywords.get("validate_args"))
     for value in (*site.args, *site.keywords.values()):
         base = value.get(DISTRIBUTION)
@@ -79,10 +79,11 @@ def _distribution(name: str, site: CallSite, origin: Origin) -> Value:
         if base is not None:
             origin = base.origin or origin  # it wraps the distribution that checks
             checked = CHECKED in base.marks or (checked and name != "Independent")
+        if base is not None and name == "Independent":
+            refs = base.refs  # it samples as what it wraps
     if name == "Categorical":
         dtypes = INT64
     marks = frozenset({CHECKED}) if checked else EMPTY
-    refs = frozenset({name})
     return Value(Atom(DISTRIBUTION, dtypes, together(devices), refs=refs, marks=marks, mixed=mixed, origin=origin))
 
 

@@ -27,9 +27,11 @@ from npuport.analysis.flow.value import (
     NONE,
     NUMBER,
     ROWS,
+    SEQUENCE,
     TENSOR,
     UNKNOWN,
     Value,
+    element_of,
     join,
     tensor,
 )
@@ -144,6 +146,7 @@ def _created(
     devices: frozenset[str] | None,
 ) -> Value:
     origin = run.origin(site.node)
+    _note_reads(run, name, site, data)
     dtypes = dtypes if dtypes is not None else dtypes_of_data(data, numpy=False)
     result = tensor(dtypes, devices or ON_HOST, origin)
     if run.recording:
@@ -151,6 +154,17 @@ def _created(
         if goes_to_accelerator(devices):
             run.event("upload", site.node, tensor(dtypes, ON_HOST, origin), "create")
     return result
+
+
+def _note_reads(run: Evaluation, name: str, site: CallSite, data: Value) -> None:
+    """``torch.tensor([loss, other_loss])`` reads each tensor of a list on the host."""
+    listed = data.get(SEQUENCE)
+    if listed is None or not data.only(SEQUENCE):
+        return
+    element = element_of(data)
+    atom = element.get(TENSOR)
+    if atom is not None and element.only(TENSOR) and not atom.on_host:
+        run.event("read", site.node, element, f"torch.{name}")
 
 
 def legacy(run: Evaluation, name: str, site: CallSite) -> Value:
