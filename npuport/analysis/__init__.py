@@ -21,6 +21,7 @@
 - ``configuration``   a configuration file: what its settings are called and hold
 - ``tensor_creation`` how code makes a tensor and brings it to a device
 - ``host_indices``    indices in host memory; ``noise_sources`` where random numbers are drawn
+- ``fixed_attributes`` attributes that are set when an instance is made, and never again
 - ``host_stores``     what is written from host memory into a buffer of the device
 - ``uses``            where the name that a statement binds is used
 - ``device_touches``  what touches the device, and before which place; ``program_touches`` in other files

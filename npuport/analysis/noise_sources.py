@@ -6,10 +6,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from npuport.analysis.flow.calls import last_name
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ARRAY, HOST, TENSOR, Value
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_creation import DRAWING, created_by, keyword
+
+# Draws of numbers, not of indices.
+_NOISE = frozenset({"normal", "randn", "standard_normal", "uniform", "rand", "random", "laplace"})
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,15 @@ def _calls_of(module: Module, function: ast.FunctionDef) -> tuple[ast.Call, ...]
         if called is function:
             callers.append(call)
     return tuple(callers)
+
+
+def draws_noise(module: Module, expression: ast.expr) -> bool:
+    """Whether an expression draws noise in host memory, at once or in what is called noise."""
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Call):
+            dotted = module.resolve(node.func) or ""
+            if dotted.startswith("numpy.random.") and dotted.rpartition(".")[2] in _NOISE:
+                return True
+            if "noise" in last_name(node.func).lower():
+                return True
+    return False

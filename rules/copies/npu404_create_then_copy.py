@@ -3,9 +3,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from npuport.analysis.fixed_attributes import is_fixed
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.module import Module
+from npuport.analysis.noise_sources import draws_noise
 from npuport.analysis.tensor_creation import (
     DRAWING,
     UPLOADING_TEXTS,
@@ -28,7 +30,8 @@ class CreateThenCopy(FlowRule):
     ------------
     Reports ``torch.zeros(n).to(device)`` and other tensors that need no data (``ones``, ``full``, ``arange``,
     ``rand``, ``randn`` ...), and constants such as ``torch.tensor(0.0).to(device)``, in code that runs once per
-    update or more often. Data that only the host has is not reported: it must travel anyway.
+    update or more often. Also noise that NumPy draws for each step, and attributes that only ``__init__`` sets. Other
+    data of the host is not reported: it must travel anyway.
 
     Why on an NPU
     -------------
@@ -71,19 +74,32 @@ class CreateThenCopy(FlowRule):
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("upload"):
             creation = read_creation(module, event.node)
-            if creation is None or not creation.copies_needlessly:
-                continue
             level = flow.level(event)
-            if level >= Level.UPDATE:
-                what = "drawn" if creation.function in DRAWING else "made"
-                advice = "make it once, before the loop" if _differs(creation) else "let the device make it"
+            if creation is None or level < Level.UPDATE:
+                continue
+            what = _needless(module, flow, creation)
+            if what:
                 yield self.hit(
                     flow,
                     event,
-                    f"{what} in host memory, then copied to the device, {level.phrase}; {advice}",
-                    fix=_fix(flow, creation),
+                    f"{what[0]} in host memory, then copied to the device, {level.phrase}; {what[1]}",
+                    fix=_fix(flow, creation) if creation.copies_needlessly else None,
                     severity=Severity.NOTE if level is Level.UPDATE else Severity.WARNING,
                 )
+
+
+def _needless(module: Module, flow: FileFlow, creation: Creation) -> tuple[str, str] | None:
+    """What is done needlessly, and what to do instead; None where the data must travel."""
+    if creation.copies_needlessly:
+        what = "drawn" if creation.function in DRAWING else "made"
+        return what, "make it once, before the loop" if _differs(creation) else "let the device make it"
+    if creation.data is None:
+        return None
+    if draws_noise(module, creation.data):
+        return "noise is drawn", "let the device draw it"
+    if is_fixed(flow, creation.data):
+        return "what never changes is kept", "copy it once, where it is made"
+    return None
 
 
 def _differs(creation: Creation) -> bool:

@@ -9,7 +9,7 @@ from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ASSUMED, HOST, TENSOR
-from npuport.analysis.host_indices import HostIndex, counts, assignment_of, host_index
+from npuport.analysis.host_indices import HostIndex, assignment_of, counts, host_index
 from npuport.analysis.module import Module
 from npuport.analysis.uses import uses_of
 from npuport.engine.finding import Severity
