@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import defaultdict
 from collections.abc import Callable
+from typing import TypeAlias
 
 from npuport.analysis.device_evidence import called_name, target_name, targets_of
 from npuport.analysis.module import Module
@@ -62,38 +64,62 @@ def _changed(module: Module, name: str) -> bool:
 
 def _attribute(module: Module, name: str, depth: int) -> int | None:
     """``args.batch_size``, ``self.horizon``: all that the file gives an attribute of this name must be one number."""
-    values = _values_of_attribute(module, name)
-    numbers = {integer(module, value, depth) for value in values}
-    return numbers.pop() if len(numbers) == 1 and not _changed(module, name) else None
+    numbers: set[int | None] = set()
+    for value in _values_of_attributes(module).get(name, ()):
+        numbers.add(integer(module, value, depth))
+        if None in numbers or len(numbers) > 1:
+            return None
+    return numbers.pop() if numbers and not _changed(module, name) else None
 
 
-def _values_of_attribute(module: Module, name: str) -> list[ast.expr | None]:
-    """What assignments, fields of classes and options give an attribute.
+def _values_of_attributes(module: Module) -> dict[str, list[ast.expr | None]]:
+    """What assignments, fields of classes and options give each attribute.
 
     A field that is computed while the program runs (``batch_size: int = 0``) does not count its placeholder.
     """
-    assigned: list[ast.expr | None] = []
-    fields: list[ast.expr | None] = []
+    known = module.memo.get("attribute_values")
+    if known is None:
+        assigned, fields = _assigned(module)
+        options = _options(module)
+        known = module.memo["attribute_values"] = {
+            name: assigned[name]
+            if assigned[name] and all(isinstance(v, ast.Constant) and v.value == 0 for v in fields[name])
+            else [*assigned[name], *fields[name], *options[name]]
+            for name in {*assigned, *fields, *options}
+        }
+    assert isinstance(known, dict)
+    return known
+
+
+_Values: TypeAlias = defaultdict[str, list[ast.expr | None]]
+
+
+def _assigned(module: Module) -> tuple[_Values, _Values]:
+    """By name: what is assigned to attributes, and the fields of classes."""
+    assigned: _Values = defaultdict(list)
+    fields: _Values = defaultdict(list)
     for statement in module.index.assignments:
         for target in targets_of(statement):
-            if isinstance(target, ast.Attribute) and target.attr == name:
-                assigned.append(statement.value)
-            elif target_name(target) == name and isinstance(module.parent(statement), ast.ClassDef):
-                fields.append(statement.value)
-    if assigned and all(isinstance(value, ast.Constant) and value.value == 0 for value in fields):
-        return assigned
-    return [*assigned, *fields, *_options(module, name)]
+            name = target_name(target)
+            if isinstance(target, ast.Attribute):
+                assigned[target.attr].append(statement.value)
+            elif name is not None and isinstance(module.parent(statement), ast.ClassDef):
+                fields[name].append(statement.value)
+    return assigned, fields
 
 
-def _options(module: Module, name: str) -> list[ast.expr | None]:
-    """The defaults of ``add_argument("--batch-size", default=64)``."""
-    found: list[ast.expr | None] = []
+def _options(module: Module) -> _Values:
+    """By name: the defaults of ``add_argument("--batch-size", default=64)``."""
+    found: _Values = defaultdict(list)
     for call in module.index.calls:
         if called_name(call) != "add_argument":
             continue
         flags = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         named = next((k.value for k in call.keywords if k.arg == "dest"), None)
         names = {flag.lstrip("-").replace("-", "_") for flag in flags if flag.startswith("-")}
-        if name in names or (isinstance(named, ast.Constant) and named.value == name):
-            found.append(next((k.value for k in call.keywords if k.arg == "default"), None))
+        if isinstance(named, ast.Constant) and isinstance(named.value, str):
+            names.add(named.value)
+        default = next((k.value for k in call.keywords if k.arg == "default"), None)
+        for name in names:
+            found[name].append(default)
     return found
