@@ -102,6 +102,11 @@ class Module:
 
         return ProgramFlow({self.key: (self.tree, self.source.text)}).file(self.key)
 
+    @property
+    def is_attached(self) -> bool:
+        """Whether the file is part of a program of several, or was asked what flows through it."""
+        return "flow" in self.__dict__
+
     def attach(self, flow: FileFlow) -> None:
         """Make the file part of a program."""
         self.__dict__["flow"] = flow

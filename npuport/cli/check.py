@@ -86,7 +86,7 @@ def _explain(job: Job, checker: Checker, files: list[Path], place: str) -> int:
     known = next((file for file in files if file.resolve() == path.resolve()), None)
     program = Program(files if known else [*files, path], job.settings, checker, use_cache=False)
     key = key_of(path)
-    whole = program.flow.program_of(key)
+    whole = program.flow.program_of(key, even_without_torch=True)
     if whole is None:
         raise UsageError(f"{name}: it cannot be parsed")
     found = whole.flow.file(key).explain(int(number))

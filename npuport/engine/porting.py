@@ -88,7 +88,7 @@ def _fix(program: Program, file: SourceFile, outcome: Outcome, *, unsafe: bool) 
         outcome.remaining += program.reported(file, unreadable(program.checker, str(file.path), error))
         return None
     facts, ignored = program.facts_of(file.path), program.ignored(file.path)
-    whole = program.flow.program_of(key_of(file.path)) if program.checker.uses_flow else None
+    whole = program.flow.program_of(key_of(file.path)) if program.uses_flow else None
     fixed = fix_source(program.checker, source, facts, unsafe=unsafe, ignored=ignored, whole=whole)
     fixed.remaining = program.reported(file, fixed.remaining)
     return source, fixed

@@ -211,7 +211,7 @@ class Program:
         if self._cache is None or file.entry is None or file.fault is not None:
             return None
         known = cached_findings(file.entry, self.facts_of(file.path))
-        if known is not None and self.checker.uses_flow and not self.flow.still_holds(key_of(file.path)):
+        if known is not None and self.uses_flow and not self.flow.still_holds(key_of(file.path)):
             return None
         return known
 
@@ -224,14 +224,16 @@ class Program:
                 yield file, unreadable(self.checker, str(file.path), error)
                 continue
             rules = self.checker.rules_for(file.path, file.code)
+            if not self.uses_flow:
+                rules = names_only(rules)
             if rules or file.named:
                 facts, ignored = self.facts_of(file.path), self.ignored(file.path)
                 tasks.append((file, FileTask(file.path, data, facts, ignored, file.named, rules)))
             else:
-                if self.checker.uses_flow:
+                if self.uses_flow:
                     self.flow.remember(key_of(file.path), asks_flow=False)
                 yield file, []
-        if self.checker.uses_flow:
+        if self.uses_flow:
             yield from self._check_programs(tasks)
         elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for _, task in tasks)):
             results = _check_in_pool(self.checker, [task for _, task in tasks])
@@ -249,13 +251,19 @@ class Program:
         for component, members in by_component.items():
             for file, task in members:
                 key = key_of(file.path)
-                asks = self.checker.asks_flow(task.rules)
-                program = self.flow.program_of(key) if asks else None
+                program = self.flow.program_of(key) if self.checker.asks_flow(task.rules) else None
+                if program is None:
+                    task = replace(task, rules=names_only(task.rules or ()))
                 yield file, check_bytes(self.checker, task, self._parse(key), program)
-                self.flow.remember(key, asks_flow=asks)
+                self.flow.remember(key, asks_flow=program is not None)
                 self._modules.pop(key, None)
             for key in self.flow.release(component):
                 self._modules.pop(key, None)
+
+    @cached_property
+    def uses_flow(self) -> bool:
+        """Whether a rule asks what flows through the program, and some file imports torch."""
+        return self.checker.uses_flow and any(file.facts and file.facts.imports_torch for file in self.files)
 
     @cached_property
     def flow(self) -> RunFlow:
@@ -270,7 +278,8 @@ class Program:
             store = self._cache.flows
             self._cache.touch()
         entries = {key: file.entry for key, file in self._by_key.items()}
-        return RunFlow(entries, self._parse, store, self.checker.target)
+        torch = frozenset(key for key, file in self._by_key.items() if file.facts and file.facts.imports_torch)
+        return RunFlow(entries, torch, self._parse, store, self.checker.target)
 
     def _parse(self, key: str) -> Module | None:
         """A file's syntax, parsed once; None where it is not valid Python."""
@@ -283,6 +292,11 @@ class Program:
             except UnreadableSource:
                 self._modules[key] = None
         return self._modules[key]
+
+
+def names_only(rules: Sequence[Rule]) -> list[Rule]:
+    """The rules that do not ask what flows through a program."""
+    return [rule for rule in rules if not rule.uses_flow]
 
 
 def _scan(path: Path, data: bytes) -> FileFacts:

@@ -25,6 +25,7 @@ class RunFlow:
 
     Args:
         entries: for every readable file by absolute path, its entry in the findings cache; None without cache.
+        torch: the files that import torch; a program without any has nothing that rules ask for.
         parse: gives a file's syntax, None where it is not valid Python.
         store: what earlier runs knew; None without cache.
         target: the torch_npu release whose facts count.
@@ -33,6 +34,7 @@ class RunFlow:
     def __init__(
         self,
         entries: Mapping[str, Entry | None],
+        torch: frozenset[str],
         parse: Callable[[str], Module | None],
         store: FlowStore | None,
         target: str,
@@ -44,6 +46,7 @@ class RunFlow:
         requests = {key: asked for key in entries if (asked := self._requests(key)) is not None}
         hashes = {key: entry["hash"] for key, entry in entries.items() if entry is not None}
         self._components = Components(requests, hashes)
+        self._with_torch = {self._components.of(key) for key in torch if key in self._components}
         self._programs: dict[str, WholeProgram] = {}
 
     def _requests(self, key: str) -> Iterable[tuple[str, int]] | None:
@@ -59,11 +62,13 @@ class RunFlow:
             entry["requests"] = sorted(requests)
         return requests
 
-    def program_of(self, key: str) -> WholeProgram | None:
-        """The program that a file is part of; None for a file that cannot be parsed."""
+    def program_of(self, key: str, *, even_without_torch: bool = False) -> WholeProgram | None:
+        """The program that a file is part of; None for one without torch, and for a file that cannot be parsed."""
         if key not in self._components:
             return None
         component = self._components.of(key)
+        if component not in self._with_torch and not even_without_torch:
+            return None
         if component not in self._programs:
             self._programs[component] = self._build(self._components.members(component))
         return self._programs[component]
