@@ -89,7 +89,7 @@ class DataDependentShape(FlowRule):
             "an assignment through a boolean mask waits for the device to count; use masked_fill_ or torch.where",
             fix=_fix(module, flow, event, mask),
             severity=Severity.WARNING if frequent else Severity.NOTE,
-            doubts=mask.doubts,
+            doubts=mask.doubts + _device(event.value, mask),
         )
 
     def _selection(self, flow: FileFlow, event: Event, what: str, doubts: list[str]) -> Hit:

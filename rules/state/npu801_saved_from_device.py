@@ -85,12 +85,27 @@ def _states(module: Module, saved: ast.expr) -> list[ast.Call]:
 
 
 def _is_other_state(module: Module, state: ast.Call) -> bool:
-    """The state of an optimizer, or of an object of the program's own that is no module."""
+    """The state of an optimizer, of a model on the CPU, or of an object of the program's own that is no module."""
     if not isinstance(state.func, ast.Attribute):
         return False
     owner = state.func.value
     own = has_method(module, owner, "state_dict") and not is_module(module, owner)
-    return own or is_optimizer(module, owner)
+    return own or is_optimizer(module, owner) or _is_made_on_the_cpu(module, owner)
+
+
+def _is_made_on_the_cpu(module: Module, owner: ast.expr) -> bool:
+    """``make_model(device="cpu")``."""
+    if not isinstance(owner, ast.Name):
+        return False
+    made = [binding.value for binding in module.names.bindings(owner.id, owner)]
+    return bool(made) and all(isinstance(value, ast.Call) and _names_the_cpu(value) for value in made)
+
+
+def _names_the_cpu(call: ast.Call) -> bool:
+    return any(
+        keyword.arg == "device" and isinstance(keyword.value, ast.Constant) and keyword.value.value == "cpu"
+        for keyword in call.keywords
+    )
 
 
 def _fix(module: Module, saved: ast.expr) -> Fix | None:

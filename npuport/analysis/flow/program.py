@@ -178,6 +178,11 @@ class ProgramFlow:
         traits = self._traits_of(file)
         return traits.makes_environment and traits.makes_optimizer and not traits.names_accelerator
 
+    def trains_on_host(self, file: str) -> bool:
+        """Whether a file itself makes an optimiser and never names an accelerator, whatever it imports does."""
+        traits = self.knowledge.scopes[file].traits
+        return traits.makes_optimizer and not traits.names_accelerator
+
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""
         return self._traits_of(file).names_accelerator
