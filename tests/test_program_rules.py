@@ -110,3 +110,13 @@ def test_a_selection_through_a_mask_is_about_shapes_and_an_assignment_about_oper
     run = npuport("check", "--no-cache", "--select", "NPU603", "--output-format", "json")
     found = {finding["location"]["row"]: finding["topic"] for finding in json.loads(run.out)}
     assert found == {7: "op", 8: "shape"}
+
+
+PICKING = "from stable_baselines3 import PPO\n\nmodel = PPO('MlpPolicy', 'CartPole-v1')\n"
+
+
+def test_a_library_that_picks_its_device_is_not_told_so_in_its_own_tests(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"tests/test_run.py": PICKING})
+    assert rows(npuport, "NPU113") == [("test_run.py", 3)]
+    write_files(tmp_path, {"stable_baselines3/__init__.py": "class PPO: ...\n"})
+    assert rows(npuport, "NPU113") == []
