@@ -120,3 +120,26 @@ def test_a_library_that_picks_its_device_is_not_told_so_in_its_own_tests(npuport
     assert rows(npuport, "NPU113") == [("test_run.py", 3)]
     write_files(tmp_path, {"stable_baselines3/__init__.py": "class PPO: ...\n"})
     assert rows(npuport, "NPU113") == []
+
+
+SAVING = """import torch
+
+net = torch.nn.Linear(4, 2).to("cuda")
+
+
+def {function}(path):
+    torch.save(net.state_dict(), path)
+    net.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "found"),
+    [("agent.py", "keep", True), ("test_agent.py", "keep", True), ("test_agent.py", "test_keeping", False)],
+)
+def test_a_test_loads_what_it_saved_on_the_same_machine(
+    npuport: Command, tmp_path: Path, name: str, function: str, found: bool
+) -> None:
+    write_files(tmp_path, {name: SAVING.format(function=function)})
+    assert rows(npuport, "NPU801") == ([(name, 7)] if found else [])
+    assert rows(npuport, "NPU802") == ([(name, 8)] if found else [])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from npuport.analysis.checkpoints import is_module, is_optimizer
+from npuport.analysis.checkpoints import belongs_to_tests, is_module, is_optimizer
 from npuport.analysis.device_evidence import called_name, has_method, names_a_device
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
@@ -19,7 +19,7 @@ class SavedFromDevice(Rule):
     What it does
     ------------
     Reports ``torch.save`` of a module's ``state_dict()``, alone or in a dictionary, unless it is brought to the CPU,
-    in files that name a device. One note a call.
+    in files that name a device. One note a call. Not reported in tests, which load what they save on one machine.
 
     Why on an NPU
     -------------
@@ -55,7 +55,7 @@ class SavedFromDevice(Rule):
     triggers = Triggers(patterns=(r"\.save\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
-        if not names_a_device(module):
+        if not names_a_device(module) or belongs_to_tests(module):
             return
         for reference in module.references:
             call = module.parent(reference.node)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from npuport.analysis.checkpoints import Load, loads
+from npuport.analysis.checkpoints import Load, belongs_to_tests, loads
 from npuport.analysis.device_evidence import names_a_device
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
@@ -19,7 +19,7 @@ class LoadWithoutMapLocation(Rule):
     What it does
     ------------
     Reports ``torch.load`` without ``map_location``. It is a note in a file that names no device, and where a pickle
-    module is given, since what was pickled need not be tensors.
+    module is given, since what was pickled need not be tensors. Not reported in tests, which load what they saved.
 
     Why on an NPU
     -------------
@@ -57,6 +57,8 @@ class LoadWithoutMapLocation(Rule):
     triggers = Triggers(patterns=(r"load\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
+        if belongs_to_tests(module):
+            return
         for load in loads(module):
             if load.map_location is None and not module.knows_npu(load.call):
                 message = "without map_location tensors go to the device they were saved from, which may not exist here"

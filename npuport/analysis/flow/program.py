@@ -181,7 +181,7 @@ class ProgramFlow:
     def trains_on_host(self, file: str) -> bool:
         """Whether a file itself makes an optimiser and never names an accelerator, whatever it imports does."""
         traits = self.knowledge.scopes[file].traits
-        return traits.makes_optimizer and not traits.names_accelerator
+        return traits.constructs_optimizer and not traits.names_accelerator
 
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""

@@ -12,6 +12,7 @@ _COMPUTES_IN_FLOAT64 = re.compile(
     r"|(?:net|model|policy|actor|critic|agent|module|self)\.double\(\)",
     re.IGNORECASE,
 )
+_OPTIMIZER = re.compile(r"\b(?:optim\.[A-Z]\w*|AdamW?|SGD|RMSprop|[RN]Adam|Adagrad|Adamax)\(")
 _STEPS_SEVERAL = re.compile(r"(?:envs|venv|vec_?env|vector_env)\.(?:step|step_wait|recv)\(", re.IGNORECASE)
 _FLOAT64_WORDS = ("set_default_", "jax_enable_x64", ".double()")
 _CHECKS_OFF = "set_default_validate_args(False)"
@@ -38,6 +39,7 @@ class Traits(NamedTuple):
         starts_processes: it may start processes, or share memory with them.
         chooses_start: it may choose how processes start.
         uses_gymnasium: its environments are Gymnasium's.
+        constructs_optimizer: it makes one of torch's optimisers in place.
         environments: names of environments, ``CartPole`` of ``"CartPole-v1"``.
     """
 
@@ -52,6 +54,7 @@ class Traits(NamedTuple):
     starts_processes: bool
     chooses_start: bool
     uses_gymnasium: bool
+    constructs_optimizer: bool
     environments: frozenset[str]
 
     @property
@@ -74,11 +77,12 @@ class Traits(NamedTuple):
             starts_processes=self.starts_processes or other.starts_processes,
             chooses_start=self.chooses_start or other.chooses_start,
             uses_gymnasium=self.uses_gymnasium or other.uses_gymnasium,
+            constructs_optimizer=self.constructs_optimizer or other.constructs_optimizer,
             environments=self.environments | other.environments,
         )
 
 
-NO_TRAITS = Traits(*(False,) * 11, frozenset())
+NO_TRAITS = Traits(*(False,) * 12, frozenset())
 
 
 def traits_of(text: str) -> Traits:
@@ -95,6 +99,7 @@ def traits_of(text: str) -> Traits:
         starts_processes=any(word in text for word in ("Process", "Pool", "share_memory")),
         chooses_start="set_start_method" in text or "get_context" in text,
         uses_gymnasium="gymnasium" in text,
+        constructs_optimizer="(" in text and _OPTIMIZER.search(text) is not None,
         environments=frozenset(_ENVIRONMENT_ID.findall(text)) if "-v" in text else frozenset(),
     )
 
