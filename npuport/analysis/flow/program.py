@@ -179,9 +179,9 @@ class ProgramFlow:
         return traits.makes_environment and traits.makes_optimizer and not traits.names_accelerator
 
     def trains_on_host(self, file: str) -> bool:
-        """Whether a file itself makes an optimiser and never names an accelerator, whatever it imports does."""
+        """Whether a file itself makes networks and an optimiser and never names an accelerator, whatever it imports does."""
         traits = self.knowledge.scopes[file].traits
-        return traits.constructs_optimizer and not traits.names_accelerator
+        return traits.makes_learner and not traits.names_accelerator
 
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""
