@@ -179,7 +179,7 @@ class ProgramFlow:
         return traits.makes_environment and traits.makes_optimizer and not traits.names_accelerator
 
     def trains_on_host(self, file: str) -> bool:
-        """Whether a file itself makes networks and an optimiser and never names an accelerator, whatever it imports does."""
+        """Whether a file makes its networks and optimiser itself and names no accelerator; what it imports may."""
         traits = self.knowledge.scopes[file].traits
         return traits.makes_learner and not traits.names_accelerator
 
