@@ -11,7 +11,7 @@ from typing import ClassVar
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ASSUMED, Atom
+from npuport.analysis.flow.value import ASSUMED, TENSOR, Atom
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import GPU_LIBRARIES
 from npuport.engine.finding import Severity
@@ -99,7 +99,9 @@ class FlowRule(Rule):
             weight = Severity.NOTE
             doubtful.append("that the program runs on an accelerator, which it never names")
         reasons = flow.reasons(event) if self.about_frequency else []
-        made = Unfounded if any(_ON_DEVICE in doubt for doubt in doubtful) and _is_far(flow, reasons) else Hit
+        atom = event.value.get(TENSOR)
+        elsewhere = any(_ON_DEVICE in doubt for doubt in doubtful) or (atom is not None and not atom.on_accelerator)
+        made = Unfounded if self.about_device and elsewhere and _is_far(flow, reasons) else Hit
         steps = [*evidence, *(step_text(reason, flow.scope.key) for reason in reasons)]
         return made(
             node or event.node,

@@ -86,7 +86,7 @@ class DataDependentShape(FlowRule):
         return self.hit(
             flow,
             event,
-            "an assignment through a boolean mask waits for the device to count; use masked_fill_ or torch.where",
+            f"an assignment through a boolean mask waits for the device to count; {_instead(module, flow, event)}",
             fix=_fix(module, flow, event, mask),
             severity=Severity.WARNING if frequent else Severity.NOTE,
             doubts=mask.doubts + _device(event.value, mask),
@@ -102,6 +102,13 @@ class DataDependentShape(FlowRule):
             doubts=doubts,
             topic="shape",
         )
+
+
+def _instead(module: Module, flow: FileFlow, event: Event) -> str:
+    statement = module.parent(event.node)
+    if isinstance(statement, ast.Assign) and flow.value(statement.value).only(NUMBER):
+        return "use masked_fill_"
+    return "compute it for all and choose by torch.where"
 
 
 def _stays(flow: FileFlow, base: Value, mask: Mask) -> bool:
