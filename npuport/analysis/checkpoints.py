@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from npuport.analysis.device_evidence import called_name, class_of, has_method, target_name, targets_of
-from npuport.analysis.flow.vocabulary import TEST_FILE
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import words_of
 from npuport.analysis.walk import Binding
@@ -227,10 +226,3 @@ def _maker(value: ast.expr | None) -> ast.expr | None:
         else:
             return function
     return None
-
-
-def belongs_to_tests(module: Module) -> bool:
-    """Whether a file is a test: what it loads it has saved itself, on the same machine."""
-    if TEST_FILE.search(module.source.path.name) is None:
-        return False
-    return "def test_" in module.source.text

@@ -11,7 +11,7 @@ from typing import ClassVar
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ASSUMED, TENSOR, Atom
+from npuport.analysis.flow.value import ACCELERATOR, ASSUMED, HOST, TENSOR, Atom
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import GPU_LIBRARIES
 from npuport.engine.finding import Severity
@@ -20,6 +20,7 @@ from npuport.engine.rule import Hit, Rule
 
 # Over so many calls a device is no longer assumed: each of them may be where the tensor was put elsewhere.
 _FAR = 4
+_BOTH = frozenset({HOST, ACCELERATOR})
 _ON_DEVICE = "on the training device"
 _LOWERED = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.NOTE, Severity.NOTE: Severity.NOTE}
 
@@ -100,7 +101,7 @@ class FlowRule(Rule):
             doubtful.append("that the program runs on an accelerator, which it never names")
         reasons = flow.reasons(event) if self.about_frequency else []
         atom = event.value.get(TENSOR)
-        elsewhere = any(_ON_DEVICE in doubt for doubt in doubtful) or (atom is not None and not atom.on_accelerator)
+        elsewhere = any(_ON_DEVICE in doubt for doubt in doubtful) or (atom is not None and atom.devices >= _BOTH)
         made = Unfounded if self.about_device and elsewhere and _is_far(flow, reasons) else Hit
         steps = [*evidence, *(step_text(reason, flow.scope.key) for reason in reasons)]
         return made(

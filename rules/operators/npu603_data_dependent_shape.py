@@ -10,6 +10,7 @@ from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import NUMBER, TENSOR, Value
 from npuport.analysis.masks import Mask, mask_of, selects_elementwise
 from npuport.analysis.module import Module
+from npuport.analysis.test_files import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule, device_doubts
@@ -67,6 +68,8 @@ class DataDependentShape(FlowRule):
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("store"):
+            if belongs_to_tests(module) and flow.level(event) < Level.UPDATE:
+                continue
             mask = mask_of(module, flow, event)
             if mask is not None and not _stays(flow, event.value, mask):
                 yield self._store(module, flow, event, mask)
