@@ -13,7 +13,6 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 
 from npuport.engine.checking import Checker
@@ -28,11 +27,11 @@ CONTEXT = 4
 
 
 def findings_of(folder: Path, codes: frozenset[str], leave_out: Sequence[str] = ()) -> list[Finding]:
-    """All findings of some rules in a folder, without those in files whose names match a pattern."""
+    """All findings of some rules in a folder, without those in files whose paths end in a pattern."""
     settings = Settings(root=folder)
     files = discover([folder], DEFAULT_EXCLUDE, folder)
     found = Program(files, settings, Checker(all_rules(), codes), use_cache=False).check()
-    return [f for f in found if not any(fnmatch(Path(f.filename).name, pattern) for pattern in leave_out)]
+    return [f for f in found if not any(Path(f.filename).match(pattern) for pattern in leave_out)]
 
 
 def table(found: dict[str, list[Finding]]) -> str:
@@ -74,7 +73,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--select", default="NPU", help="only rules whose code begins so, or so: NPU2,NPU3")
-    parser.add_argument("--leave-out", action="append", default=[], help="files, by a pattern of their names")
+    parser.add_argument(
+        "--leave-out", action="append", default=[], help="files, by a pattern of the end of their paths"
+    )
     arguments = parser.parse_args()
     codes = frozenset(rule.code for rule in all_rules() if rule.code.startswith(tuple(arguments.select.split(","))))
     found = {folder.name: findings_of(folder, codes, arguments.leave_out) for folder in arguments.folders}
