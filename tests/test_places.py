@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from npuport.analysis.module import ProjectFacts
+from npuport.engine.checking import Checker, check_source
+from npuport.engine.finding import Severity
+from npuport.engine.registry import all_rules
+from npuport.sources.text import SourceText
 from tests.conftest import Command, findings_in, write_files
 
 UPDATES = """import torch
@@ -89,3 +94,29 @@ def test_a_device_is_assumed_near_a_loop_of_a_program_that_has_one(
     write_files(tmp_path, {"store.py": STORE, "train.py": SCRIPT.format(device=device, method=method)})
     done = npuport("check", "--no-cache", "--select", "NPU303", "--output-format", "concise", "--exit-zero")
     assert ("store.py" in done.out) == found
+
+
+IMPORTED = "import torch.cuda\n\nx = torch.zeros(3).to(0)\n"
+
+
+def test_what_does_no_harm_is_a_note() -> None:
+    (imported,) = findings_in(IMPORTED, ["NPU103"])
+    assert imported.severity is Severity.NOTE
+    (named,) = findings_in(IMPORTED.replace("import torch.cuda", "import torch, torch.cuda as cuda"), ["NPU103"])
+    assert named.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(("target", "severity"), [("2.13.0", Severity.NOTE), ("2.1.0", Severity.WARNING)])
+def test_a_bare_number_is_a_note_where_torch_means_the_accelerator(target: str, severity: Severity) -> None:
+    text = IMPORTED.replace("import torch.cuda", "import torch\n\ntorch.cuda.synchronize()")
+    checking = Checker(all_rules(), frozenset({"NPU111"}), target=target)
+    (found,) = check_source(checking, SourceText(Path("agent.py"), text), ProjectFacts()).findings
+    assert found.severity is severity
+
+
+@pytest.mark.parametrize(("value", "advice"), [("0.0", "masked_fill_"), ("source[mask]", "torch.where")])
+def test_an_assignment_through_a_mask_is_told_what_replaces_it(value: str, advice: str) -> None:
+    text = "import torch\n\n\ndef fill(size, source):\n    x = torch.zeros(size, device='cuda')\n    mask = x > 1\n"
+    text += f"    source = source.float()\n    x[mask] = {value}\n"
+    (found,) = findings_in(text, ["NPU603"])
+    assert advice in found.message
