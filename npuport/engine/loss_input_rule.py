@@ -14,8 +14,8 @@ from npuport.analysis.flow.losses import LossInput
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import DTYPE, NUMBER, TENSOR, Origin
 from npuport.analysis.module import Module
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.analysis.tensor_uses import TensorUse, Use, uses_of
-from npuport.analysis.test_files import belongs_to_tests
 from npuport.engine.fix import Fix, Rewrite, Transform, rewrite
 from npuport.engine.flow_rule import FlowRule, step_text
 from npuport.engine.lazy_libcst import cst

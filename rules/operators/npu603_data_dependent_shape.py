@@ -10,7 +10,7 @@ from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import NUMBER, TENSOR, Value
 from npuport.analysis.masks import Mask, mask_of, selects_elementwise
 from npuport.analysis.module import Module
-from npuport.analysis.test_files import belongs_to_tests
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule, device_doubts

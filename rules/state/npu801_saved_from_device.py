@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.checkpoints import is_module, is_optimizer
 from npuport.analysis.device_evidence import called_name, has_method, names_a_device
 from npuport.analysis.module import Module
-from npuport.analysis.test_files import belongs_to_tests
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.lazy_libcst import cst
