@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from npuport.engine.checking import Checker
@@ -19,16 +20,18 @@ from npuport.engine.finding import Finding
 from npuport.engine.program import Program
 from npuport.engine.registry import all_rules
 from npuport.sources.discovery import discover
+from npuport.sources.reading import read_source
 from npuport.sources.settings import DEFAULT_EXCLUDE, Settings
 
 CONTEXT = 4
 
 
-def findings_of(folder: Path, codes: frozenset[str]) -> list[Finding]:
-    """All findings of some rules in a folder."""
+def findings_of(folder: Path, codes: frozenset[str], leave_out: Sequence[str] = ()) -> list[Finding]:
+    """All findings of some rules in a folder, without those in files whose paths end in a pattern."""
     settings = Settings(root=folder)
     files = discover([folder], DEFAULT_EXCLUDE, folder)
-    return Program(files, settings, Checker(all_rules(), codes), use_cache=False).check()
+    found = Program(files, settings, Checker(all_rules(), codes), use_cache=False).check()
+    return [f for f in found if not any(Path(f.filename).match(pattern) for pattern in leave_out)]
 
 
 def table(found: dict[str, list[Finding]]) -> str:
@@ -50,8 +53,10 @@ def table(found: dict[str, list[Finding]]) -> str:
 
 def shown(finding: Finding) -> str:
     """A finding with the lines around it, for a reader."""
-    lines = Path(finding.filename).read_text(encoding="utf-8", errors="replace").split("\n")
-    row = finding.location.row
+    path = Path(finding.filename)
+    source = read_source(path, path.read_bytes())
+    lines = source.text.split("\n")
+    row = source.row_of(finding.location.row, finding.cell)
     start = max(row - CONTEXT - 1, 0)
     shown_lines = [
         f"{'>' if number == row else ' '} {number:5} {line}"
@@ -67,10 +72,13 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--select", default="NPU", help="only rules whose code begins so")
+    parser.add_argument("--select", default="NPU", help="only rules whose code begins so, or so: NPU2,NPU3")
+    parser.add_argument(
+        "--leave-out", action="append", default=[], help="files, by a pattern of the end of their paths"
+    )
     arguments = parser.parse_args()
-    codes = frozenset(rule.code for rule in all_rules() if rule.code.startswith(arguments.select))
-    found = {folder.name: findings_of(folder, codes) for folder in arguments.folders}
+    codes = frozenset(rule.code for rule in all_rules() if rule.code.startswith(tuple(arguments.select.split(","))))
+    found = {folder.name: findings_of(folder, codes, arguments.leave_out) for folder in arguments.folders}
     if not arguments.sample:
         print(table(found))
         return

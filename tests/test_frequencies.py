@@ -24,12 +24,18 @@ NOT_EACH_STEP = {
     "by a function": f"if is_due(step, n):\n            {READ}",
     "by a name": f"if agent.should_log(step):\n            {READ}",
     "timing": f"if agent.profile:\n            {READ}",
+    "reports": f"if not agent.should_log(step):\n            continue\n        agent.update(1)\n        {READ}",
+    "no number": f"if torch.isnan(values).any():\n            {READ}",
+    "not finite": f"if not torch.isfinite(values).all():\n            {READ}",
     "failure": f"if step > n:\n            {READ}\n            raise ValueError",
     "failure behind a return": f"if step < n:\n            continue\n        {READ}\n        raise ValueError(n)",
 }
 EACH_STEP = {
     "plain": READ,
     "other condition": f"if reward > 1:\n            {READ}",
+    "finite": f"if torch.isfinite(values).all():\n            {READ}",
+    "a number": f"if not torch.isnan(values).any():\n            {READ}",
+    "not finite before": f"if not torch.isfinite(values).all():\n            continue\n        {READ}",
     "failure elsewhere": f"{READ}\n        if step > n:\n            raise ValueError",
     "a remainder is no question": f"place = step % n\n        if reward > place:\n            {READ}",
     "formatted text": f'if info == "%s" % step:\n            {READ}',
@@ -60,13 +66,14 @@ UNKNOWN_UPDATES = {
     "bar.update(1)": 0,
     "agent.update_target_weights()": 0,
     "profiler.step()": 0,
+    "scene.step()": 0,
     "self_opt.step()": 1,
 }
 
 
 @pytest.mark.parametrize(("call", "found"), UNKNOWN_UPDATES.items(), ids=UNKNOWN_UPDATES)
 def test_what_counts_as_an_update_by_its_name(call: str, found: int) -> None:
-    text = f"{HEAD}\ndef run(agent, config, bar, profiler, self_opt, batches):\n    for batch in batches:\n"
+    text = f"{HEAD}\ndef run(agent, config, bar, profiler, scene, self_opt, batches):\n    for batch in batches:\n"
     text += f"        {call}\n        torch.cuda.synchronize()\n"
     assert len(findings_in(text, ["NPU302"])) == found
 

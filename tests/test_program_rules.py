@@ -110,3 +110,36 @@ def test_a_selection_through_a_mask_is_about_shapes_and_an_assignment_about_oper
     run = npuport("check", "--no-cache", "--select", "NPU603", "--output-format", "json")
     found = {finding["location"]["row"]: finding["topic"] for finding in json.loads(run.out)}
     assert found == {7: "op", 8: "shape"}
+
+
+PICKING = "from stable_baselines3 import PPO\n\nmodel = PPO('MlpPolicy', 'CartPole-v1')\n"
+
+
+def test_a_library_that_picks_its_device_is_not_told_so_in_its_own_tests(npuport: Command, tmp_path: Path) -> None:
+    write_files(tmp_path, {"tests/test_run.py": PICKING})
+    assert rows(npuport, "NPU113") == [("test_run.py", 3)]
+    write_files(tmp_path, {"stable_baselines3/__init__.py": "class PPO: ...\n"})
+    assert rows(npuport, "NPU113") == []
+
+
+SAVING = """import torch
+
+net = torch.nn.Linear(4, 2).to("cuda")
+
+
+def {function}(path):
+    torch.save(net.state_dict(), path)
+    net.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "found"),
+    [("agent.py", "keep", True), ("test_agent.py", "keep", True), ("test_agent.py", "test_keeping", False)],
+)
+def test_a_test_loads_what_it_saved_on_the_same_machine(
+    npuport: Command, tmp_path: Path, name: str, function: str, found: bool
+) -> None:
+    write_files(tmp_path, {name: SAVING.format(function=function)})
+    assert rows(npuport, "NPU801") == ([(name, 7)] if found else [])
+    assert rows(npuport, "NPU802") == ([(name, 8)] if found else [])

@@ -33,12 +33,14 @@ class ProjectFacts:
         used_by_torch: a file without torch that a torch file imports: its device names reach torch.
         classes_with_cuda: names of classes, not ``nn.Module``, that define a method ``cuda`` of their own.
         transfer_to_npu: some file imports ``torch_npu.contrib.transfer_to_npu``.
+        own_libraries: libraries that pick a device for their users, where the files are those of the library itself.
         helper_import: ``from <module> import``, where the package has one module for the portable names.
     """
 
     used_by_torch: bool = False
     classes_with_cuda: frozenset[str] = frozenset()
     transfer_to_npu: bool = False
+    own_libraries: frozenset[str] = frozenset()
     helper_import: str = ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npuport.analysis.module import ProjectFacts
-from npuport.analysis.vocabulary import GPU_LIBRARIES
+from npuport.analysis.vocabulary import DEVICE_PICKING_LIBRARIES, GPU_LIBRARIES
 
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+([^\r\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -93,11 +93,13 @@ def relate(files: Mapping[Path, FileFacts]) -> dict[Path, ProjectFacts]:
     used = {name for facts in files.values() if facts.imports_torch for name in facts.imported or ()}
     classes = frozenset(name for facts in files.values() for name in facts.classes_with_cuda)
     transfer = any(facts.transfer_to_npu for facts in files.values())
+    own = DEVICE_PICKING_LIBRARIES.intersection(path.parent.name for path in files if path.name == "__init__.py")
     return {
         path: ProjectFacts(
             used_by_torch=not facts.imports_torch and _module_name(path) in used,
             classes_with_cuda=classes,
             transfer_to_npu=transfer,
+            own_libraries=own,
         )
         for path, facts in files.items()
     }

@@ -60,3 +60,7 @@ def is_index_name(identifier: str) -> bool:
 def library_of(dotted: str) -> str:
     """The top package of a dotted name; empty for a relative import."""
     return dotted.partition(".")[0]
+
+
+# Libraries of agents that pick the device themselves, and know only CUDA.
+DEVICE_PICKING_LIBRARIES = frozenset({"stable_baselines3", "sb3_contrib", "skrl"})

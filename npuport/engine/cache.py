@@ -133,7 +133,8 @@ def cached_findings(entry: dict[str, Any], project: ProjectFacts) -> list[Findin
 
 def project_key(project: ProjectFacts) -> str:
     """What of the other files an entry depends on, as text."""
-    return f"{project.used_by_torch} {project.transfer_to_npu} {sorted(project.classes_with_cuda)}"
+    names = [*sorted(project.classes_with_cuda), *sorted(project.own_libraries)]
+    return f"{project.used_by_torch} {project.transfer_to_npu} {names}"
 
 
 def cache_key(checker: Checker, per_file_ignores: object) -> str:

@@ -5,19 +5,29 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ASSUMED, Atom
+from npuport.analysis.flow.value import ACCELERATOR, ASSUMED, HOST, TENSOR, Atom
 from npuport.analysis.module import Module
 from npuport.analysis.vocabulary import GPU_LIBRARIES
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix
 from npuport.engine.rule import Hit, Rule
 
+# Over so many calls a device is no longer assumed: each of them may be where the tensor was put elsewhere.
+_FAR = 4
+_BOTH = frozenset({HOST, ACCELERATOR})
+_ON_DEVICE = "on the training device"
 _LOWERED = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.NOTE, Severity.NOTE: Severity.NOTE}
+
+
+@dataclass(frozen=True)
+class Unfounded(Hit):
+    """A hit of which too much is assumed to be told."""
 
 
 class FlowRule(Rule):
@@ -51,7 +61,7 @@ class FlowRule(Rule):
         rows: set[int] = set()
         for hit in self.find(module, flow):
             row = getattr(hit.node, "lineno", 0)
-            if row not in rows:
+            if row not in rows and not isinstance(hit, Unfounded):
                 rows.add(row)
                 yield hit
 
@@ -92,8 +102,11 @@ class FlowRule(Rule):
             weight = Severity.NOTE
             doubtful.append("that the program runs on an accelerator, which it never names")
         reasons = flow.reasons(event) if self.about_frequency else []
+        atom = event.value.get(TENSOR)
+        elsewhere = any(_ON_DEVICE in doubt for doubt in doubtful) or (atom is not None and atom.devices >= _BOTH)
+        made = Unfounded if self.about_device and elsewhere and _is_far(flow, reasons) else Hit
         steps = [*evidence, *(step_text(reason, flow.scope.key) for reason in reasons)]
-        return Hit(
+        return made(
             node or event.node,
             message,
             fix,
@@ -107,8 +120,15 @@ class FlowRule(Rule):
 def device_doubts(atom: Atom | None) -> list[str]:
     """What is assumed of a tensor: that it exists, and that it lives on the training device."""
     if atom is None:
-        return ["that it is a tensor on the training device"]
-    return ["that the tensor is on the training device"] if ASSUMED in atom.devices else []
+        return [f"that it is a tensor {_ON_DEVICE}"]
+    return [f"that the tensor is {_ON_DEVICE}"] if ASSUMED in atom.devices else []
+
+
+def _is_far(flow: FileFlow, reasons: list[Reason]) -> bool:
+    """Whether the loop that makes a place run often says nothing of the device there."""
+    if sum(reason.text.startswith("calls ") for reason in reasons) >= _FAR:
+        return True
+    return bool(reasons) and flow.program.trains_on_host(reasons[0].file)
 
 
 def step_text(reason: Reason, file: str) -> str:

@@ -14,6 +14,7 @@ from npuport.analysis.flow.losses import LossInput
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import DTYPE, NUMBER, TENSOR, Origin
 from npuport.analysis.module import Module
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.analysis.tensor_uses import TensorUse, Use, uses_of
 from npuport.engine.fix import Fix, Rewrite, Transform, rewrite
 from npuport.engine.flow_rule import FlowRule, step_text
@@ -42,6 +43,8 @@ class LossInputRule(FlowRule):
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         """One hit for each place that makes such a tensor."""
+        if belongs_to_tests(module):
+            return
         wanted = [found for found in flow.reaching_loss if found.dtype in self.dtypes]
         for (origin, dtype), group in groupby(wanted, key=lambda found: (found.origin, found.dtype)):
             made = flow.made_at(origin[1], dtype)

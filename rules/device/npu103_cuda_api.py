@@ -81,6 +81,10 @@ class CudaApi(Rule):
         imports = cuda_imports(module)
         together = partners(module)
         for statement in imports:
+            if all(name.alias.asname is None for name in imports[statement]) and isinstance(statement, ast.Import):
+                message = "an import of torch.cuda does nothing on an NPU machine; its uses are what matters"
+                yield Hit(statement, message, import_fix(module, statement), Severity.NOTE)
+                continue
             yield Hit(
                 statement,
                 "imports from torch.cuda, which has no device on an NPU machine",

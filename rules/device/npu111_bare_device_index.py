@@ -20,9 +20,10 @@ class BareDeviceIndex(Rule):
     What it does
     ------------
     Reports integers where torch takes a device: ``x.to(0)``, ``torch.device(0)``, ``device=0`` of a function or
-    module of torch (as warnings, for newer torch means the NPU by them), ``0 if torch.cuda.is_available() else
-    "cpu"``, and ``torch.cuda.current_device()`` that is used as a device and nothing else. ``device_ids=[rank]``
-    of DistributedDataParallel and numbers that functions of ``torch.cuda`` take are fine and not reported.
+    module of torch (as warnings; as notes where the target is torch 2.13, which means the NPU by them), ``0 if
+    torch.cuda.is_available() else "cpu"``, and ``torch.cuda.current_device()`` that is used as a device and nothing
+    else. ``device_ids=[rank]`` of DistributedDataParallel and numbers that functions of ``torch.cuda`` take are fine
+    and not reported.
 
     Why on an NPU
     -------------
@@ -66,7 +67,8 @@ class BareDeviceIndex(Rule):
         for value in self._literal_devices(module):
             if not module.knows_npu(value):
                 message = "a bare number means cuda on older torch; name the device in full"
-                yield Hit(value, message, rewrite("Name the device in full", value, _literal), Severity.WARNING)
+                severity = Severity.NOTE if _means_the_accelerator(module.target) else Severity.WARNING
+                yield Hit(value, message, rewrite("Name the device in full", value, _literal), severity)
         for choice in module.index.choices:
             if self._chooses_number(module, choice):
                 together = tuple(
@@ -137,3 +139,8 @@ def _literal(node: cst.CSTNode, writer: Writer) -> str:
 
 def _current(node: cst.CSTNode, writer: Writer) -> str:
     return f"{writer.torch()}.device({writer.device_type()}, {writer.device_module()}.current_device())"
+
+
+def _means_the_accelerator(target: str) -> bool:
+    """Whether torch takes a bare number for the current accelerator in a release; tried on 2.13."""
+    return tuple(int(number) for number in target.split(".")[:2]) >= (2, 13)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from npuport.analysis.module import Module
+from npuport.analysis.vocabulary import DEVICE_PICKING_LIBRARIES
 from npuport.engine.finding import Severity
 from npuport.engine.fix import rewrite
 from npuport.engine.lazy_libcst import cst
@@ -46,16 +47,14 @@ _SKRL = {
 }
 
 
-_LIBRARIES = frozenset({"stable_baselines3", "sb3_contrib", "skrl"})
-
-
 class LibraryPicksDevice(Rule):
     """A library is left to pick the device, and it only knows CUDA.
 
     What it does
     ------------
     Reports agents of Stable-Baselines3 and sb3-contrib, their ``load`` and their buffers, with
-    ``device="auto"`` or without ``device``, and agents and memories of skrl without ``device``.
+    ``device="auto"`` or without ``device``, and agents and memories of skrl without ``device``. Not reported in the
+    library's own files: there ``get_device`` itself is found.
 
     Why on an NPU
     -------------
@@ -95,7 +94,7 @@ class LibraryPicksDevice(Rule):
     )
 
     def check(self, module: Module) -> Iterator[Hit]:
-        for call, dotted in module.calls_into(_LIBRARIES):
+        for call, dotted in module.calls_into(DEVICE_PICKING_LIBRARIES - module.project.own_libraries):
             name = _agent(dotted)
             if name is None or module.knows_npu(call) or any(keyword.arg is None for keyword in call.keywords):
                 continue

@@ -12,7 +12,7 @@ from npuport.engine.rewriting.deferred_reads import deferred_read
 from npuport.engine.rule import Hit, Triggers
 
 _WORDS = {
-    "cpu": ".cpu() copies the tensor to the host and waits for the device",
+    "cpu": "a copy of the tensor to the host waits for the device",
     "tolist": ".tolist() reads the tensor on the host and waits for the device",
     "truth": "asking whether a tensor is true waits for the device",
     "format": "printing a tensor waits for the device",

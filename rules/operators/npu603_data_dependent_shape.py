@@ -10,6 +10,7 @@ from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import NUMBER, TENSOR, Value
 from npuport.analysis.masks import Mask, mask_of, selects_elementwise
 from npuport.analysis.module import Module
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule, device_doubts
@@ -67,6 +68,8 @@ class DataDependentShape(FlowRule):
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         for event in flow.events("store"):
+            if belongs_to_tests(module) and flow.level(event) < Level.UPDATE:
+                continue
             mask = mask_of(module, flow, event)
             if mask is not None and not _stays(flow, event.value, mask):
                 yield self._store(module, flow, event, mask)
@@ -86,10 +89,10 @@ class DataDependentShape(FlowRule):
         return self.hit(
             flow,
             event,
-            "an assignment through a boolean mask waits for the device to count; use masked_fill_ or torch.where",
+            f"an assignment through a boolean mask waits for the device to count; {_instead(module, flow, event)}",
             fix=_fix(module, flow, event, mask),
             severity=Severity.WARNING if frequent else Severity.NOTE,
-            doubts=mask.doubts,
+            doubts=mask.doubts + _device(event.value, mask),
         )
 
     def _selection(self, flow: FileFlow, event: Event, what: str, doubts: list[str]) -> Hit:
@@ -102,6 +105,13 @@ class DataDependentShape(FlowRule):
             doubts=doubts,
             topic="shape",
         )
+
+
+def _instead(module: Module, flow: FileFlow, event: Event) -> str:
+    statement = module.parent(event.node)
+    if isinstance(statement, ast.Assign) and flow.value(statement.value).only(NUMBER):
+        return "use masked_fill_"
+    return "compute it for all and choose by torch.where"
 
 
 def _stays(flow: FileFlow, base: Value, mask: Mask) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.checkpoints import is_module, is_optimizer
 from npuport.analysis.device_evidence import called_name, has_method, names_a_device
 from npuport.analysis.module import Module
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.lazy_libcst import cst
@@ -19,7 +20,7 @@ class SavedFromDevice(Rule):
     What it does
     ------------
     Reports ``torch.save`` of a module's ``state_dict()``, alone or in a dictionary, unless it is brought to the CPU,
-    in files that name a device. One note a call.
+    in files that name a device. One note a call. Not reported in tests, which load what they save on one machine.
 
     Why on an NPU
     -------------
@@ -55,7 +56,7 @@ class SavedFromDevice(Rule):
     triggers = Triggers(patterns=(r"\.save\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
-        if not names_a_device(module):
+        if not names_a_device(module) or belongs_to_tests(module):
             return
         for reference in module.references:
             call = module.parent(reference.node)
@@ -85,12 +86,27 @@ def _states(module: Module, saved: ast.expr) -> list[ast.Call]:
 
 
 def _is_other_state(module: Module, state: ast.Call) -> bool:
-    """The state of an optimizer, or of an object of the program's own that is no module."""
+    """The state of an optimizer, of a model on the CPU, or of an object of the program's own that is no module."""
     if not isinstance(state.func, ast.Attribute):
         return False
     owner = state.func.value
     own = has_method(module, owner, "state_dict") and not is_module(module, owner)
-    return own or is_optimizer(module, owner)
+    return own or is_optimizer(module, owner) or _is_made_on_the_cpu(module, owner)
+
+
+def _is_made_on_the_cpu(module: Module, owner: ast.expr) -> bool:
+    """``make_model(device="cpu")``."""
+    if not isinstance(owner, ast.Name):
+        return False
+    made = [binding.value for binding in module.names.bindings(owner.id, owner)]
+    return bool(made) and all(isinstance(value, ast.Call) and _names_the_cpu(value) for value in made)
+
+
+def _names_the_cpu(call: ast.Call) -> bool:
+    return any(
+        keyword.arg == "device" and isinstance(keyword.value, ast.Constant) and keyword.value.value == "cpu"
+        for keyword in call.keywords
+    )
 
 
 def _fix(module: Module, saved: ast.expr) -> Fix | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from npuport.analysis.checkpoints import Load, loads
 from npuport.analysis.device_evidence import names_a_device
 from npuport.analysis.module import Module
+from npuport.analysis.own_tests import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.lazy_libcst import cst
@@ -19,7 +20,7 @@ class LoadWithoutMapLocation(Rule):
     What it does
     ------------
     Reports ``torch.load`` without ``map_location``. It is a note in a file that names no device, and where a pickle
-    module is given, since what was pickled need not be tensors.
+    module is given, since what was pickled need not be tensors. Not reported in tests, which load what they saved.
 
     Why on an NPU
     -------------
@@ -57,6 +58,8 @@ class LoadWithoutMapLocation(Rule):
     triggers = Triggers(patterns=(r"load\s*\(",))
 
     def check(self, module: Module) -> Iterator[Hit]:
+        if belongs_to_tests(module):
+            return
         for load in loads(module):
             if load.map_location is None and not module.knows_npu(load.call):
                 message = "without map_location tensors go to the device they were saved from, which may not exist here"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from npuport.analysis.flow.declarations import takes_remainder
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
-from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, ROWS_LOOP, SMALL_LOOP
+from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, FAILURE, ROWS_LOOP, SMALL_LOOP
 from npuport.analysis.flow.value import (
     ARRAY,
     CLASS,
@@ -30,6 +30,8 @@ from npuport.analysis.flow.vocabulary import (
     EPISODE_END_NAME,
     EPISODE_END_TEXTS,
     LOGGING_ATTRIBUTE,
+    NOT_FINITE,
+    REPORTS,
     ROWS_NAME,
 )
 
@@ -50,12 +52,16 @@ class Condition:
     Attributes:
         every_nth: it takes a remainder, or asks a function whose name says so.
         episode_end: it names the end of an episode, or a question for people.
+        reports: it asks whether to report to people: ``should_log(step)``.
+        failed: it asks whether a computation went wrong: ``isnan(loss)``.
         names: the names in it.
         calls: the calls in it.
     """
 
     every_nth: bool
     episode_end: bool
+    reports: bool
+    failed: bool
     names: frozenset[str]
     calls: tuple[ast.Call, ...]
 
@@ -65,6 +71,10 @@ def gate_of(run: Evaluation, test: ast.expr) -> str:
     condition = run.knowledge.conditions.get(test)
     if condition is None:
         condition = run.knowledge.conditions[test] = _read_condition(test)
+    if condition.failed:
+        return FAILURE
+    if condition.reports:
+        return EPISODE_END
     if condition.every_nth or not run.due.isdisjoint(condition.names):
         return EVERY_NTH
     if any(_function_asks(run, call) for call in condition.calls):
@@ -78,12 +88,26 @@ def _read_condition(test: ast.expr) -> Condition:
     nodes = list(ast.walk(test))
     calls = tuple(node for node in nodes if isinstance(node, ast.Call))
     names = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+    questions = [name for name in map(_called_name, calls) if ASKS_FOR_TIME.match(name)]
     return Condition(
-        any(map(takes_remainder, nodes)) or any(ASKS_FOR_TIME.match(_called_name(call)) for call in calls),
-        any(map(EPISODE_END_NAME.match, names)) or any(map(_ends_episode, nodes)),
-        names,
-        calls,
+        every_nth=any(map(takes_remainder, nodes)) or bool(questions),
+        episode_end=any(map(EPISODE_END_NAME.match, names)) or any(map(_ends_episode, nodes)),
+        reports=any(map(REPORTS.search, questions)),
+        failed=_is_failure(test),
+        names=names,
+        calls=calls,
     )
+
+
+def _is_failure(test: ast.expr) -> bool:
+    """Whether a condition holds only for what is no number: ``isnan(x).any()``, ``not isfinite(x)``."""
+    if isinstance(test, ast.BoolOp):
+        return (any if isinstance(test.op, ast.And) else all)(map(_is_failure, test.values))
+    denied = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    called = [_called_name(node) for node in ast.walk(test) if isinstance(node, ast.Call)]
+    if any(map(NOT_FINITE.search, called)):
+        return not denied
+    return denied and any("finite" in name for name in called)
 
 
 def _ends_episode(node: ast.AST) -> bool:

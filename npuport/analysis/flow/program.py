@@ -178,6 +178,11 @@ class ProgramFlow:
         traits = self._traits_of(file)
         return traits.makes_environment and traits.makes_optimizer and not traits.names_accelerator
 
+    def trains_on_host(self, file: str) -> bool:
+        """Whether a file makes its networks and optimiser itself and names no accelerator; what it imports may."""
+        traits = self.knowledge.scopes[file].traits
+        return traits.makes_learner and not traits.names_accelerator
+
     def names_accelerator(self, file: str) -> bool:
         """Whether a file's program names an accelerator or a device anywhere."""
         return self._traits_of(file).names_accelerator

@@ -43,9 +43,10 @@ def run_block(run: Evaluation, statements: list[ast.stmt]) -> bool:
         if execute is not None and execute(run, statement):
             run.frame = outer
             return True
-        if type(statement) is ast.If and _leaves_unless_nth(run, statement):
-            # if step % n != 0: return -- what follows runs every n-th time
-            run.frame = Frame(run.frame, GATE, EVERY_NTH, run.place(statement))
+        if type(statement) is ast.If:
+            gate = _gate_behind(run, statement)
+            if gate:
+                run.frame = Frame(run.frame, GATE, gate, run.place(statement))
     run.frame = outer
     return False
 
@@ -60,17 +61,19 @@ def _start_of_failure(statements: list[ast.stmt]) -> int:
     return position
 
 
-def _leaves_unless_nth(run: Evaluation, statement: ast.If) -> bool:
+def _gate_behind(run: Evaluation, statement: ast.If) -> str:
+    """The gate for what follows ``if step % n != 0: return``."""
     last = statement.body[-1]
     if statement.orelse or not isinstance(last, ast.Return | ast.Continue):
-        return False
+        return ""
     test = statement.test
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return gate_of(run, test) == EVERY_NTH
-    if isinstance(test, ast.Compare):
-        return gate_of(run, test) == EVERY_NTH and isinstance(test.ops[0], ast.NotEq | ast.Gt)
+        gate = gate_of(run, test)
+        return "" if gate == FAILURE else gate
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq | ast.Gt):
+        return EVERY_NTH if gate_of(run, test) == EVERY_NTH else ""
     # if step % n: return
-    return isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod)
+    return EVERY_NTH if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod) else ""
 
 
 def _expression(run: Evaluation, statement: ast.Expr) -> bool:

@@ -12,6 +12,8 @@ _COMPUTES_IN_FLOAT64 = re.compile(
     r"|(?:net|model|policy|actor|critic|agent|module|self)\.double\(\)",
     re.IGNORECASE,
 )
+_NETWORK = re.compile(r"\bnn\.(?:Module|Linear|Sequential|Conv\dd)\b")
+_OPTIMIZER = re.compile(r"\b(?:optim\.[A-Z]\w*|AdamW?|SGD|RMSprop|[RN]Adam|Adagrad|Adamax)\(")
 _STEPS_SEVERAL = re.compile(r"(?:envs|venv|vec_?env|vector_env)\.(?:step|step_wait|recv)\(", re.IGNORECASE)
 _FLOAT64_WORDS = ("set_default_", "jax_enable_x64", ".double()")
 _CHECKS_OFF = "set_default_validate_args(False)"
@@ -38,6 +40,7 @@ class Traits(NamedTuple):
         starts_processes: it may start processes, or share memory with them.
         chooses_start: it may choose how processes start.
         uses_gymnasium: its environments are Gymnasium's.
+        makes_learner: it makes networks and one of torch's optimisers in place.
         environments: names of environments, ``CartPole`` of ``"CartPole-v1"``.
     """
 
@@ -52,6 +55,7 @@ class Traits(NamedTuple):
     starts_processes: bool
     chooses_start: bool
     uses_gymnasium: bool
+    makes_learner: bool
     environments: frozenset[str]
 
     @property
@@ -74,11 +78,12 @@ class Traits(NamedTuple):
             starts_processes=self.starts_processes or other.starts_processes,
             chooses_start=self.chooses_start or other.chooses_start,
             uses_gymnasium=self.uses_gymnasium or other.uses_gymnasium,
+            makes_learner=self.makes_learner or other.makes_learner,
             environments=self.environments | other.environments,
         )
 
 
-NO_TRAITS = Traits(*(False,) * 11, frozenset())
+NO_TRAITS = Traits(*(False,) * 12, frozenset())
 
 
 def traits_of(text: str) -> Traits:
@@ -95,6 +100,7 @@ def traits_of(text: str) -> Traits:
         starts_processes=any(word in text for word in ("Process", "Pool", "share_memory")),
         chooses_start="set_start_method" in text or "get_context" in text,
         uses_gymnasium="gymnasium" in text,
+        makes_learner="nn." in text and _NETWORK.search(text) is not None and _OPTIMIZER.search(text) is not None,
         environments=frozenset(_ENVIRONMENT_ID.findall(text)) if "-v" in text else frozenset(),
     )
 

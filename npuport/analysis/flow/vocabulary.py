@@ -28,7 +28,9 @@ ENVIRONMENT_CLASS: Final = re.compile(r"(?:Env|Envs|Environment|Wrapper)$")
 SEVERAL_ENVIRONMENTS: Final = re.compile(r"envs$|venv|vec_?env", re.IGNORECASE)
 OPTIMIZER_NAME: Final = re.compile(r"optim|(?:^|_)opt(?:_|$|s$)|_opt|trainer|solver", re.IGNORECASE)
 # What has a method ``step`` without arguments and is no optimiser.
-CLOCK_NAME: Final = re.compile(r"sched|prof|clock|timer|tracker|progress|anneal|warm_?up|counter|sim", re.IGNORECASE)
+CLOCK_NAME: Final = re.compile(
+    r"sched|prof|clock|timer|tracker|progress|anneal|warm_?up|counter|sim|scene|world|physics", re.IGNORECASE
+)
 ROWS_NAME: Final = re.compile(
     r"^(?:rows|transitions|mini_?batch|batch|experiences|samples?|memories|trajector(?:y|ies)|buffer|replay_?memory)$"
 )
@@ -117,7 +119,10 @@ COMMON_METHODS: Final = frozenset({
 # What tests and measures a program says nothing of how often its code runs.
 TEST_FILE: Final = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$")  # where it has test functions, too
 TEST_FOLDER: Final = re.compile(r"(?:^|/)(?:tests?|testing|benchmarks?)/|(?:^|/)(?:conftest|bench(?:mark)?_[^/]*)\.py$")
-# Functions that say whether it is time for something: if self.should_log(step): ...
+# Functions that say whether it is time for something, and which of them are for people: if self.should_log(step): ...
 ASKS_FOR_TIME: Final = re.compile(r"^_?(?:should|is_time_to|time_to)_\w+$")
+REPORTS: Final = re.compile(r"_(?:log|print|report|plot|render|display|save|checkpoint|eval\w*)(?:_|$)")
+# Functions that say whether numbers went wrong.
+NOT_FINITE: Final = re.compile(r"is_?nan(?:_|$)|is_?(?:neg|pos)?_?inf(?:_|$)|has_?(?:nan|inf)|non_?finite|not_finite")
 # A function of this name runs now and then, whatever it loops over.
 EVALUATING_FUNCTION: Final = re.compile(r"^_?(?:eval|evaluate|test|play|enjoy|render|demo|watch|visuali[sz]e)(?:_|$)")

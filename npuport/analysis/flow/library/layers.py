@@ -42,6 +42,7 @@ from npuport.analysis.flow.value import (
 )
 
 _RETURN_PAIRS: Final = frozenset({"LSTM", "GRU", "RNN", "LSTMCell", "MultiheadAttention"})
+_RECURRENT: Final = frozenset({"LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"})  # their ``bias`` is a flag
 _WRAPPERS: Final = frozenset({"DataParallel", "DistributedDataParallel", "SyncBatchNorm"})
 _CONTAINERS: Final = frozenset({"ModuleList", "ModuleDict", "ParameterList", "ParameterDict"})
 _LOSS_FUNCTIONS: Final = frozenset({
@@ -224,6 +225,8 @@ def _register_buffer(run: Evaluation, atom: Atom, site: CallSite) -> Value:
 
 def layer_attribute(atom: Atom, name: str) -> Value | None:
     """An attribute of a layer."""
+    if name == "bias" and not _RECURRENT.isdisjoint(atom.refs):
+        return A_BOOL
     if name in ("weight", "bias"):
         return _parameter_of(atom)
     if name in ("in_features", "out_features", "in_channels", "out_channels", "hidden_size", "num_layers"):

@@ -58,9 +58,14 @@ def moved(
         return Value(result)
     if atom.on_host and goes_to_accelerator(devices):
         run.event("upload", node, Value(result), how)
-    elif devices == ON_HOST and not atom.on_host:
+    elif devices == ON_HOST and not atom.on_host and (atom.on_accelerator or not _follows_a_tensor(node)):
         run.event("read", node, Value(atom), "cpu")
     return Value(result.replaced(devices=devices, origin=atom.origin or run.origin(node)))
+
+
+def _follows_a_tensor(node: ast.AST) -> bool:
+    """``x.to(y.device)``: they may well be in one place."""
+    return isinstance(node, ast.Call) and any(isinstance(n, ast.Attribute) and n.attr == "device" for n in node.args)
 
 
 def moved_unknown(run: Evaluation, site: CallSite) -> Value:
