@@ -126,7 +126,7 @@ def device_doubts(atom: Atom | None) -> list[str]:
 
 def _is_far(flow: FileFlow, reasons: list[Reason]) -> bool:
     """Whether the loop that makes a place run often says nothing of the device there."""
-    if sum(reason.text.startswith("calls ") for reason in reasons) >= _FAR:
+    if sum(reason.is_call for reason in reasons) >= _FAR:
         return True
     return bool(reasons) and flow.program.trains_on_host(reasons[0].file)
 

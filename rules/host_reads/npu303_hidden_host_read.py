@@ -17,6 +17,7 @@ _WORDS = {
     "truth": "asking whether a tensor is true waits for the device",
     "format": "printing a tensor waits for the device",
     "print": "printing a tensor waits for the device",
+    "kl_divergence": "kl_divergence() of categorical distributions assigns through a mask and waits for the device",
 }
 
 

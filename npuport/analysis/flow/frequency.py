@@ -39,6 +39,7 @@ class Reason:
     file: str
     line: int
     text: str
+    is_call: bool = False
 
 
 class Frequencies:
@@ -55,6 +56,7 @@ class Frequencies:
         self._loop_direct: dict[tuple[str, Place], set[str]] = defaultdict(set)
         self._loop_anywhere: dict[tuple[str, Place], set[str]] = defaultdict(set)
         self._updating_gates: set[tuple[str, Place]] = set()
+        self._looping: set[str] = set()
         self._entry: dict[str, Level] = {}
         self._entry_reason: dict[str, tuple[Function, Place, Frame | None] | str] = {}
         self._look_at(list(knowledge.functions.values()))
@@ -75,6 +77,7 @@ class Frequencies:
         for places in (self._loop_direct, self._loop_anywhere):
             for place in [place for place in places if place[0] == file]:
                 del places[place]
+        self._looping = {key for key in self._looping if not key.startswith(own)}
         self._updating_gates = {gate for gate in self._updating_gates if gate[0] != file}
         self._look_at([function for function in self._knowledge.functions.values() if function.file == file])
 
@@ -86,6 +89,7 @@ class Frequencies:
             for callee, _, frame in function.calls:
                 callers[callee].append((function, frame))
         waiting: list[tuple[str, str, bool]] = []
+        self._looping |= {function.key for function in functions if _updates_in_loop(function)}
         for function in functions:
             for what, _, frame in function.facts:
                 self._note(function, frame, what, direct=True, waiting=waiting)
@@ -115,6 +119,8 @@ class Frequencies:
     ) -> None:
         """Something happens inside ``frame`` of a function; ``direct`` where it is not in a callee's own loop."""
         around = list(loops(frame))
+        # One more update behind a loop of updates does not make a call of the function one update.
+        direct = direct and (bool(around) or what != UPDATES or function.key not in self._looping)
         news = what not in self._anywhere[function.key]
         self._anywhere[function.key].add(what)
         if direct and not around and what not in self._direct[function.key]:
@@ -244,7 +250,7 @@ class Frequencies:
         return min(level, Level.ITERATION) if frame.about == EPISODE_END else level
 
     def is_guess(self, function: Function) -> bool:
-        """Whether a function's level comes from a name only, its own or that of a caller."""
+        """Whether a function's level comes from a name only: its own, that of a caller, or that of a method called."""
         seen: set[str] = set()
         while function.key not in seen:
             seen.add(function.key)
@@ -253,7 +259,10 @@ class Frequencies:
                 return why.startswith("by its name")
             if why is None:
                 return False
-            function = why[0]
+            caller, place, _ = why
+            if (function.key, place) in caller.weak_calls:
+                return True
+            function = caller
         return False
 
     def reasons(self, function: Function, frame: Frame | None) -> list[Reason]:
@@ -269,7 +278,7 @@ class Frequencies:
             if isinstance(why, str):
                 return [Reason(function.file, function.line, why), *chain]
             caller, place, frame = why
-            chain.insert(0, Reason(caller.file, place[0], f"calls {function.name}"))
+            chain.insert(0, Reason(caller.file, place[0], f"calls {function.name}", is_call=True))
             function = caller
 
     def _reasons_within(self, function: Function, frame: Frame | None) -> list[Reason]:
@@ -298,3 +307,7 @@ class Frequencies:
         if frame.about == EVERY_NTH:
             return "only every n-th time"
         return "only at the end of an episode, or for people" if frame.about == EPISODE_END else ""
+
+
+def _updates_in_loop(function: Function) -> bool:
+    return any(what == UPDATES and next(loops(frame), None) is not None for what, _, frame in function.facts)
