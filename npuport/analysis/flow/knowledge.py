@@ -150,7 +150,11 @@ class Knowledge:
 
     def settle_dropped(self, dropped: Iterable[tuple[Function | Class, str]]) -> None:
         """Where something was dropped and not passed or written again, its readers must be evaluated again."""
-        for holder, name in dropped:
+        for before, name in dropped:
+            # A new text has its own functions and classes, or none, in the place of those that are gone.
+            holder = (self.functions if isinstance(before, Function) else self.classes).get(before.key)
+            if holder is None:
+                continue
             joined = join_all(holder.contributions.get(name, {}).values())
             if isinstance(holder, Function):
                 joined = bounded(joined, MAX_DEPTH - 1)
@@ -256,7 +260,9 @@ class Knowledge:
         known = self._lineages.get(key)
         if known is not None:
             return known
-        own = self.classes[key]
+        own = self.classes.get(key)
+        if own is None:  # a new text does not have it any more
+            return [], frozenset()
         line: list[Class] = [own]
         outside: set[str] = set()
         self._lineages[key] = (line, frozenset())  # a class that inherits itself ends here
@@ -301,7 +307,8 @@ class Knowledge:
     def changed(self, *what: str) -> None:
         """Evaluate again who has read something."""
         for key in self.readers.get(what, ()):
-            self.visit_again(self.functions[key])
+            if key in self.functions:  # else a new text does not have it any more
+                self.visit_again(self.functions[key])
 
     def visit_again(self, function: Function) -> None:
         """Put a function into the queue."""
@@ -365,7 +372,9 @@ class Knowledge:
             return
         for place in {**function.writes, **writes}:
             key, name = place
-            declared, new = self.classes[key], writes.get(place)
+            declared, new = self.classes.get(key), writes.get(place)
+            if declared is None:  # a new text does not have it any more
+                continue
             written = declared.contributions.setdefault(name, {})
             if new is None:
                 written.pop(function.key, None)
