@@ -204,9 +204,14 @@ def _fix(module: Module, event: Event, tensor: Atom, doubt: str) -> Fix | None:
     if constructor(module, node):
         assert node is not None
         return rewrite("Make the tensor in float32", node, made_in("float32"), unsafe_because=reason)
-    if event.how in ("to", "cuda"):
+    # torch.as_tensor(x, device=device, dtype=dtype) is such a move as well, but no method of x.
+    if event.how in ("to", "cuda") and isinstance(event.node, ast.Call) and _is_move(event.node.func):
         return rewrite("Cast to float32 before the copy", event.node, cast_before, unsafe_because=reason)
     return None
+
+
+def _is_move(called: ast.expr) -> bool:
+    return isinstance(called, ast.Attribute) and called.attr in ("to", "cuda")
 
 
 def _is_own(module: Module, tensor: Atom) -> bool:
