@@ -199,3 +199,13 @@ def test_a_sequence_of_edits_finds_what_a_cold_run_finds(tmp_path: Path, seed: i
         assert [(f.filename, f.location, f.code, f.severity) for f in warm] == [
             (f.filename, f.location, f.code, f.severity) for f in cold
         ]
+
+
+def test_a_class_may_go_to_which_another_file_writes(tmp_path: Path) -> None:
+    agent = "import torch\n\n\nclass Agent:\n    pass\n\n\nclass Actor:\n    pass\n\n\nchosen = Agent\n"
+    other = "import torch\nfrom agent import chosen\n\n\nagent = chosen()\nagent.x = torch.ones(3)\nagent.x.item()\n"
+    write_files(tmp_path, {"agent.py": agent, "other.py": other})
+    check(tmp_path)
+    edit(tmp_path, "agent.py", "class Agent:\n    pass\n\n\n", "")
+    edit(tmp_path, "agent.py", "chosen = Agent", "chosen = Actor")
+    assert check(tmp_path) == check(tmp_path, cached=False)

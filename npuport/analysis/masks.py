@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from npuport.analysis.flow.dtypes import BOOL, UINT8
@@ -71,7 +70,8 @@ def selects_elementwise(flow: FileFlow, mask: ast.expr, base: ast.expr) -> bool:
     if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
         return selects_elementwise(flow, mask.operand, base)
     if isinstance(mask, ast.BinOp) and isinstance(mask.op, ast.BitAnd | ast.BitOr | ast.BitXor):
-        return _all(flow, (mask.left, mask.right), base)
+        # The other side cannot make it larger: a mask of more elements than the tensor has selects nothing.
+        return any(selects_elementwise(flow, side, base) for side in (mask.left, mask.right))
     if isinstance(mask, ast.Compare) and _is_ordered(mask):
         sides = (mask.left, mask.comparators[0])
         others = [side for side in sides if not _same(side, base)]
@@ -80,7 +80,3 @@ def selects_elementwise(flow: FileFlow, mask: ast.expr, base: ast.expr) -> bool:
         asked = mask.args[0] if mask.args else mask.func.value
         return _same(asked, base)
     return False
-
-
-def _all(flow: FileFlow, masks: Iterable[ast.expr], base: ast.expr) -> bool:
-    return all(selects_elementwise(flow, mask, base) for mask in masks)

@@ -53,6 +53,8 @@ class FlowRule(Rule):
         """The hits of ``find``, one a line."""
         if not module.is_attached and not module.uses_torch:
             return
+        if self.triggers.torch and "torch" not in module.source.text:
+            return  # tensors that other files made: the gate leaves it out as well
         flow = module.flow
         if not flow.scope.traits.imports_torch and not GPU_LIBRARIES.isdisjoint(module.libraries):
             return  # JAX's .item() beside a helper that imports torch

@@ -251,9 +251,10 @@ def _line_after(module: Module, anchor: ast.stmt | None, *lines: str, before: st
         raise NotFixable("the import shares its line with another statement")
     row = anchor.end_lineno or anchor.lineno
     below = source.line_starts[row] if row < len(source.line_starts) else len(source.text)
-    beside = [s for s in ast.walk(module.tree) if isinstance(s, ast.stmt) and s.lineno == row and s is not anchor]
-    if source.text[end:below].lstrip(" \t").startswith(";") and not all(map(_is_import_block, beside)):
-        raise NotFixable("the import shares its line with another statement")
+    if source.text[end:below].lstrip(" \t").startswith(";"):
+        beside = [s for s in ast.walk(module.tree) if isinstance(s, ast.stmt) and s.lineno == row and s is not anchor]
+        if not all(map(_is_import_block, beside)):
+            raise NotFixable("the import shares its line with another statement")
     text = before + "".join((indentation + line if line else "") + end_of_line for line in lines)
     if row >= len(source.line_starts):  # the last line has no line end
         text = end_of_line + text.rstrip("\r\n")

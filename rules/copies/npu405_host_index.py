@@ -66,7 +66,7 @@ class HostIndexIntoTensor(FlowRule):
     name = "host-index"
     topic = "h2d"
     severity = Severity.WARNING
-    triggers = Triggers(("[",))
+    triggers = Triggers(("[",), torch=False)
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         found = list(_host_indices(module, flow))

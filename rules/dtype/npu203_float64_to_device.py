@@ -64,8 +64,9 @@ class Float64ToDevice(FlowRule):
     Fix safety
     ----------
     The upload or the constructor gets float32: safe, since the code would be refused on the NPU as it stands.
-    Unsafe where the code itself says ``torch.float64`` or ``double``, where the program's networks are float64,
-    where the dtype is only suspected, and where a tensor in host memory is also read or compared.
+    Unsafe where the code itself says ``torch.float64`` or ``double``, where the dtype is only suspected, and where a
+    tensor in host memory is also read or compared. None where the program's networks are float64: they take nothing
+    else, and have to change first.
 
     Sources
     -------
@@ -194,16 +195,23 @@ def _is_parameter(node: ast.AST) -> bool:
 
 
 def _fix(module: Module, event: Event, tensor: Atom, doubt: str) -> Fix | None:
-    """The upload in float32."""
+    """The upload in float32; none in a program whose networks are float64, which take nothing else."""
+    if module.flow.program.computes_in_float64(module.key):
+        return None
     node = event.node if event.how == "create" else _receiver(event.node)
     made = module.flow.made_at(tensor.origin[1], "float64") if _is_own(module, tensor) and tensor.origin else None
     reason = _double_on_purpose(module, [node, made.node if made is not None else None]) or doubt
     if constructor(module, node):
         assert node is not None
         return rewrite("Make the tensor in float32", node, made_in("float32"), unsafe_because=reason)
-    if event.how in ("to", "cuda"):
+    # torch.as_tensor(x, device=device, dtype=dtype) is such a move as well, but no method of x.
+    if event.how in ("to", "cuda") and isinstance(event.node, ast.Call) and _is_move(event.node.func):
         return rewrite("Cast to float32 before the copy", event.node, cast_before, unsafe_because=reason)
     return None
+
+
+def _is_move(called: ast.expr) -> bool:
+    return isinstance(called, ast.Attribute) and called.attr in ("to", "cuda")
 
 
 def _is_own(module: Module, tensor: Atom) -> bool:
@@ -211,7 +219,7 @@ def _is_own(module: Module, tensor: Atom) -> bool:
 
 
 def _constructor_fix(module: Module, made: Event) -> Fix | None:
-    if not constructor(module, made.node):
+    if module.flow.program.computes_in_float64(module.key) or not constructor(module, made.node):
         return None
     reason = _double_on_purpose(module, [made.node])
     if not {use.use for use in uses_of(module, made)} <= {Use.ARITHMETIC, Use.ESCAPE}:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Level
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ASSUMED, CHECKED, DISTRIBUTION, Atom
+from npuport.analysis.flow.value import ASSUMED, CHECKED, CLASS, DISTRIBUTION, LIBRARY, Atom
 from npuport.analysis.module import Module
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
@@ -126,7 +126,7 @@ class DistributionChecks(FlowRule):
             flow,
             event,
             f"{event.how} checks its arguments: {waits}, {flow.level(event).phrase}",
-            fix=_fix(module, event),
+            fix=_fix(module, flow, event),
             doubts=_doubts(event.value.get(DISTRIBUTION)),
         )
 
@@ -138,16 +138,29 @@ class DistributionChecks(FlowRule):
             flow,
             event,
             f"log_prob checks its argument and waits for the device, {flow.level(event).phrase}",
-            fix=_fix(module, maker) if maker is not None else None,
+            fix=_fix(module, flow, maker) if maker is not None else None,
             doubts=_doubts(atom),
             evidence=made,
         )
 
 
-def _fix(module: Module, made: Event) -> Fix | None:
+def _fix(module: Module, flow: FileFlow, made: Event) -> Fix | None:
     """The checks of a distribution and of its ``log_prob`` go with one argument, where it is made."""
     assert isinstance(made.node, ast.Call)
+    if not _takes_checks(module, flow, made.node.func):
+        return None
     return _without_checks(module, made.node, WAITS[made.how][2])
+
+
+def _takes_checks(module: Module, flow: FileFlow, called: ast.expr) -> bool:
+    """Whether what is called has the argument: a class of torch, or one that leaves making it to its base."""
+    if (module.resolve(called) or "").startswith("torch."):
+        return True
+    value = flow.value(called)
+    own = value.get(CLASS)
+    if own is not None and value.only(CLASS):
+        return all(flow.program.knowledge.method(key, "__init__") is None for key in own.refs)
+    return value.only(LIBRARY)  # not what a caller passed, which may be any function
 
 
 def _waits(flow: FileFlow, event: Event) -> bool:

@@ -14,7 +14,7 @@ from npuport.analysis.own_tests import belongs_to_tests
 from npuport.engine.finding import Severity
 from npuport.engine.fix import Fix, rewrite
 from npuport.engine.flow_rule import FlowRule, device_doubts
-from npuport.engine.rewriting.masks import filled
+from npuport.engine.rewriting.masks import filled, filled_by_rows
 from npuport.engine.rule import Hit, Triggers
 
 _NAMES = {"where": "torch.where with a condition alone", "unique": "unique", "nonzero": "nonzero"}
@@ -52,7 +52,8 @@ class DataDependentShape(FlowRule):
     Fix safety
     ----------
     ``x[x > limit] = 1.0`` becomes ``x.masked_fill_(x > limit, 1.0)``, which is the same: mask and tensor have one
-    shape. Unsafe for a mask that is made elsewhere, which could have fewer dimensions.
+    shape. A mask that is made elsewhere may have fewer dimensions, as ``q_next[dones] = 0.0`` does: it is given those
+    that are missing. Unsafe where the tensor may hold integers and the number is a fraction.
 
     Sources
     -------
@@ -144,8 +145,20 @@ def _fix(module: Module, flow: FileFlow, event: Event, mask: Mask) -> Fix | None
     if "float" in value.dtypes and base.dtypes and base.dtypes <= INTEGRAL:
         return None  # masked_fill_ refuses a fraction
     because = ""
-    if not selects_elementwise(flow, target.slice, target.value):
-        because = "the mask may have fewer dimensions than the tensor"
-    elif "float" in value.dtypes and not (base.dtypes and base.dtypes <= FLOATING):
+    if "float" in value.dtypes and not (base.dtypes and base.dtypes <= FLOATING):
         because = "the tensor may hold integers, which cannot be filled with a fraction"
-    return rewrite("Fill instead of assigning through a mask", statement, filled, unsafe_because=because)
+    message = "Fill instead of assigning through a mask"
+    if selects_elementwise(flow, target.slice, target.value):
+        return rewrite(message, statement, filled, unsafe_because=because)
+    if not _is_name_of_mask(target.slice):
+        return None
+    return rewrite(message, statement, filled_by_rows, unsafe_because=because)
+
+
+def _is_name_of_mask(mask: ast.expr) -> bool:
+    """``mask``, ``self.mask``, or the inverse of one: what may be written more than once."""
+    if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
+        mask = mask.operand
+    while isinstance(mask, ast.Attribute):
+        mask = mask.value
+    return isinstance(mask, ast.Name)

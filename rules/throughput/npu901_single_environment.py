@@ -57,7 +57,7 @@ class SingleEnvironment(FlowRule):
     name = "single-environment"
     topic = "batch"
     severity = Severity.NOTE
-    triggers = Triggers((".step(",))
+    triggers = Triggers((".step(",), torch=False)
 
     def find(self, module: Module, flow: FileFlow) -> Iterator[Hit]:
         if not flow.program.names_accelerator(flow.scope.key):

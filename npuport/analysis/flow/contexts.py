@@ -17,10 +17,21 @@ class Contexts:
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._callers: dict[str, list[tuple[Function, Frame | None]]] = {}
-        for function in knowledge.functions.values():
+        self._called_from: dict[str, set[str]] = {}
+        self._add(knowledge.functions.values())
+
+    def _add(self, functions: Iterable[Function]) -> None:
+        for function in functions:
             for callee, _, frame in function.calls:
                 if callee != function.key:
                     self._callers.setdefault(callee, []).append((function, frame))
+                    self._called_from.setdefault(function.file, set()).add(callee)
+
+    def look_again(self, file: str, functions: Iterable[Function]) -> None:
+        """A file has a new text with these functions; the others call what they did."""
+        for callee in self._called_from.pop(file, ()):
+            self._callers[callee] = [call for call in self._callers[callee] if call[0].file != file]
+        self._add(functions)
 
     def without_gradients(self, function: Function, frame: Frame | None) -> bool:
         """Whether gradients may be off at a place: here, or at some call on the way to it."""

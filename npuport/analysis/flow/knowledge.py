@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import TYPE_CHECKING, TypeAlias
 
 from npuport.analysis.flow.declarations import Class, Function, Scope, adopt, declare, library
@@ -56,12 +56,22 @@ class Knowledge:
         # Functions that answer whether it is time for something, by name; conditions, read once.
         self.timing_names: frozenset[str] = frozenset()
         self.conditions: dict[ast.expr, Condition] = {}
+        # By function: what it passed to parameters and wrote into attributes, as holder and name.
+        self._given: dict[str, dict[tuple[str, str], None]] = {}
         self._methods: dict[tuple[str, str], list[Function]] = {}
         self._owners: dict[tuple[str, str], set[str]] = {}
         self._lineages: dict[str, tuple[list[Class], frozenset[str]]] = {}
         self._heirs: dict[str, list[Class]] | None = None
         for scope in self.scopes.values():
             self._add(scope)
+        holders: list[Function | Class] = [*self.functions.values(), *self.classes.values()]
+        for holder in holders:
+            for name, parts in holder.contributions.items():
+                for part in parts:
+                    self._note_given(_giver(holder, part), holder, name)
+
+    def _note_given(self, giver: str, holder: Function | Class, name: str) -> None:
+        self._given.setdefault(giver, {})[holder.key, name] = None
 
     def _add(self, scope: Scope) -> None:
         for function in scope.functions:
@@ -134,24 +144,30 @@ class Knowledge:
     def drop_from(self, functions: Set[str]) -> list[tuple[Function | Class, str]]:
         """Drop what some functions, and those that are no more, passed and wrote; tells where."""
         dropped: list[tuple[Function | Class, str]] = []
-        holders: list[Function | Class] = [*self.functions.values(), *self.classes.values()]
-        for holder in holders:
-            is_class = isinstance(holder, Class)
-            for name, parts in holder.contributions.items():
-                gone = [
-                    part
-                    for part in parts
-                    if (by := part if is_class else part.rsplit(":", 2)[0]) in functions or by not in self.functions
-                ]
-                for part in gone:
-                    del parts[part]
-                if gone:
-                    dropped.append((holder, name))
+        for giver in [key for key in self._given if key in functions or key not in self.functions]:
+            for key, name in self._given.pop(giver):
+                for holder in self._holders(key):
+                    parts = holder.contributions.get(name, {})
+                    gone = [part for part in parts if _giver(holder, part) == giver]
+                    for part in gone:
+                        del parts[part]
+                    if gone:
+                        dropped.append((holder, name))
         return dropped
+
+    def _holders(self, key: str) -> Iterator[Function | Class]:
+        if key in self.functions:
+            yield self.functions[key]
+        if key in self.classes:
+            yield self.classes[key]
 
     def settle_dropped(self, dropped: Iterable[tuple[Function | Class, str]]) -> None:
         """Where something was dropped and not passed or written again, its readers must be evaluated again."""
-        for holder, name in dropped:
+        for before, name in dropped:
+            # A new text has its own functions and classes, or none, in the place of those that are gone.
+            holder = (self.functions if isinstance(before, Function) else self.classes).get(before.key)
+            if holder is None:
+                continue
             joined = join_all(holder.contributions.get(name, {}).values())
             if isinstance(holder, Function):
                 joined = bounded(joined, MAX_DEPTH - 1)
@@ -257,7 +273,9 @@ class Knowledge:
         known = self._lineages.get(key)
         if known is not None:
             return known
-        own = self.classes[key]
+        own = self.classes.get(key)
+        if own is None:  # a new text does not have it any more
+            return [], frozenset()
         line: list[Class] = [own]
         outside: set[str] = set()
         self._lineages[key] = (line, frozenset())  # a class that inherits itself ends here
@@ -302,7 +320,8 @@ class Knowledge:
     def changed(self, *what: str) -> None:
         """Evaluate again who has read something."""
         for key in self.readers.get(what, ()):
-            self.visit_again(self.functions[key])
+            if key in self.functions:  # else a new text does not have it any more
+                self.visit_again(self.functions[key])
 
     def visit_again(self, function: Function) -> None:
         """Put a function into the queue."""
@@ -331,6 +350,8 @@ class Knowledge:
         if (before is None and not value.atoms) or (before is not None and same(before, value)):
             return
         passed[site] = value
+        if before is None:
+            self._note_given(site.rsplit(":", 2)[0], function, name)
         if len(passed) == 1:
             joined = value
         elif before is None:  # a call site more
@@ -366,7 +387,9 @@ class Knowledge:
             return
         for place in {**function.writes, **writes}:
             key, name = place
-            declared, new = self.classes[key], writes.get(place)
+            declared, new = self.classes.get(key), writes.get(place)
+            if declared is None:  # a new text does not have it any more
+                continue
             written = declared.contributions.setdefault(name, {})
             if new is None:
                 written.pop(function.key, None)
@@ -374,8 +397,14 @@ class Knowledge:
                 continue
             else:
                 written[function.key] = new
+                self._note_given(function.key, declared, name)
             joined = bounded(join_all(written.values()))
             if not same(declared.attributes.get(name), joined):
                 declared.attributes[name] = joined
                 self.changed("attribute", key, name)
         function.writes = writes
+
+
+def _giver(holder: Function | Class, part: str) -> str:
+    """The function behind a part of what a parameter or an attribute may be."""
+    return part if isinstance(holder, Class) else part.rsplit(":", 2)[0]

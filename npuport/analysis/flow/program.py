@@ -121,9 +121,9 @@ class ProgramFlow:
         """Take a new text for one file; what it tells the others is not followed into them."""
         self._take({key: (tree, text)}, alone=True)
         self.frequencies.look_again(key)
-        self.__dict__.pop("contexts", None)
+        self.contexts.look_again(key, self.knowledge.scopes[key].functions)
         self.actions.forget(key)
-        for derived in ("_traits", "contexts", "loss_inputs"):
+        for derived in ("_traits", "loss_inputs"):
             self.__dict__.pop(derived, None)
 
     def stored(self) -> Iterator[tuple[str, Data]]:
