@@ -30,5 +30,6 @@
 - ``half_precision``  log-probabilities, ratios and value losses, and the autocast around them
 - ``rollouts``        how a program plays: its loops, and where a network acts
 - ``accumulators``    numbers and lists that a loop adds to and nobody looks at before it ends
+- ``own_tests``       whether a file tests the program
 - ``project``         what one file may need to know of the others
 """
