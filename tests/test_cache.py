@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from npuport.engine import program
+from npuport.engine import file_checks
 from npuport.engine.checking import Checker
+from npuport.engine.file_checks import FileTask
 from npuport.engine.finding import Finding
-from npuport.engine.program import FileTask, Program
+from npuport.engine.program import Program
 from npuport.engine.registry import all_rules
 from npuport.sources.settings import Settings
 from tests.conftest import SITE, Command, write_files
@@ -24,13 +25,13 @@ HELPER = 'DEVICE = "cuda"\n'
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the files that were really checked, in order."""
     names: list[str] = []
-    check_bytes = program.check_bytes
+    check_bytes = file_checks.check_bytes
 
     def remembered(checker: Checker, job: FileTask, *parsed: Any) -> list[Finding]:
         names.append(job.path.name)
         return check_bytes(checker, job, *parsed)
 
-    monkeypatch.setattr(program, "check_bytes", remembered)
+    monkeypatch.setattr(file_checks, "check_bytes", remembered)
     return names
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import check_source
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import FileTask, check_bytes
 from npuport.engine.registry import all_rules
 from npuport.sources.configuration import Use, read_configuration
 from npuport.sources.text import SourceText

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from npuport.analysis.module import ProjectFacts
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import FileTask, check_bytes
 from npuport.sources.errors import UnreadableSource
 from npuport.sources.ipython import foreign_parts
 from npuport.sources.notebooks import Notebook, decode_notebook

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import check_source
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import FileTask, check_bytes
 from npuport.sources.text import SourceText, decode
 from tests.conftest import PORTABLE, checker
 

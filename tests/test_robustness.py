@@ -80,13 +80,13 @@ def test_interrupted_check_says_so(tmp_path: Path) -> None:
 _ANNOUNCED = """
 import sys
 from npuport.cli.main import main
-from npuport.engine import program
-check_bytes, begun = program.check_bytes, []
+from npuport.engine import file_checks
+check_bytes, begun = file_checks.check_bytes, []
 def announced(*arguments):
     if not begun:
         begun.append(print("begun", flush=True))
     return check_bytes(*arguments)
-program.check_bytes = announced
+file_checks.check_bytes = announced
 main(sys.argv[1:])
 """
 

@@ -8,8 +8,8 @@ import pytest
 
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import Checker
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.engine.fixing import fix_source
-from npuport.engine.program import FileTask, check_bytes
 from npuport.engine.registry import all_rules, rule_named, selected_codes
 from npuport.engine.rule import HEADINGS
 from npuport.sources.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 
 from npuport.analysis.module import ProjectFacts
 from npuport.engine.checking import check_source
-from npuport.engine.program import FileTask, check_bytes
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.sources.discovery import discover
 from npuport.sources.errors import UnreadableSource, UsageError
 from npuport.sources.settings import DEFAULT_EXCLUDE

@@ -8,7 +8,7 @@ import pytest
 
 from npuport.cli.main import run
 from npuport.engine.checking import Checker
-from npuport.engine.program import FileTask, check_bytes
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.engine.registry import all_rules
 from tests.conftest import SITE, Command, findings_in, fixed, write_files
 

@@ -13,9 +13,10 @@ from npuport.analysis.module import key_of
 from npuport.cli.options import Job, job_from, shared_options, show, warn_of_nothing
 from npuport.cli.progress import Progress
 from npuport.engine.checking import Checker
+from npuport.engine.file_checks import FileTask, check_bytes
 from npuport.engine.finding import Finding, Severity
 from npuport.engine.ignores import suppress_findings
-from npuport.engine.program import FileTask, Program, check_bytes
+from npuport.engine.program import Program
 from npuport.reports import FORMATS, Report, report_in
 from npuport.reports.report import counted
 from npuport.sources.errors import UsageError

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from npuport.engine.checking import Checker
-from npuport.engine.program import PerFileIgnores
+from npuport.engine.per_file_ignores import PerFileIgnores
 from npuport.engine.registry import rules_for, selected_codes
 from npuport.facts.releases import is_release
 from npuport.sources.discovery import discover

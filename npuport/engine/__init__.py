@@ -15,7 +15,8 @@
 - ``gate``         which rules a file's bytes leave something to say
 - ``flow_rule``    base of the rules that ask what flows through the program
 - ``run_flow``     the programs among the files of a run (``components``, ``whole_program``), kept in ``flow_store``
-- ``program``      many files to findings: project facts, ``cache``, process pool; ``porting`` to fixed files
+- ``program``      many files to findings: project facts, ``cache``; ``file_checks`` one file's bytes, process pool;
+                   ``per_file_ignores`` what settings take away; ``porting`` to fixed files
 - ``files``        atomic writing
 
 The engine never imports a rule; it finds them through the entry-point group ``npuport.rules``.

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npuport.analysis.module import Module, ProjectFacts, key_of
 from npuport.analysis.project import NO_FACTS, FileFacts, imports_foreign_library, relate, scan
-from npuport.engine.cache import (
-    FOLDER,
-    Cache,
-    cache_key,
-    cached_facts,
-    cached_findings,
-)
-from npuport.engine.cells import in_cells
-from npuport.engine.checking import SYNTAX_ERROR, Checked, Checker, check_module, check_source, unreadable
+from npuport.engine import file_checks
+from npuport.engine.cache import FOLDER, Cache, cache_key, cached_facts, cached_findings
+from npuport.engine.checking import SYNTAX_ERROR, Checker, unreadable
+from npuport.engine.file_checks import FileTask
 from npuport.engine.finding import Finding
+from npuport.engine.per_file_ignores import PerFileIgnores
 from npuport.engine.rule import Rule
 from npuport.sources.configuration import is_configuration
 from npuport.sources.errors import UnreadableSource
@@ -29,13 +24,7 @@ from npuport.sources.settings import Settings
 from npuport.sources.text import SourceText, read_bytes
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
     from npuport.engine.run_flow import RunFlow
-    from npuport.engine.whole_program import WholeProgram
-
-# Starting a second process costs about as much as checking half a megabyte; see benchmarks/check_speed.py.
-POOL_THRESHOLD = 2_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -65,18 +54,6 @@ class SourceFile:
         """The Python in it; its bytes must have been read."""
         assert self.data is not None
         return code_in(self.path, self.data)
-
-
-@dataclass(frozen=True)
-class FileTask:
-    """One file to check, in this process or another."""
-
-    path: Path
-    data: bytes
-    project: ProjectFacts = field(default_factory=ProjectFacts)
-    ignored: frozenset[str] = frozenset()
-    named: bool = True
-    rules: Sequence[Rule] | None = None
 
 
 class Program:
@@ -235,11 +212,11 @@ class Program:
                 yield file, []
         if self.uses_flow:
             yield from self._check_programs(tasks)
-        elif len(tasks) > 1 and _pool_pays(sum(len(task.data) for _, task in tasks)):
-            results = _check_in_pool(self.checker, [task for _, task in tasks])
+        elif len(tasks) > 1 and file_checks.pool_pays(sum(len(task.data) for _, task in tasks)):
+            results = file_checks.check_in_pool(self.checker, [task for _, task in tasks])
             yield from zip((file for file, _ in tasks), results, strict=True)
         else:
-            yield from ((file, check_bytes(self.checker, task)) for file, task in tasks)
+            yield from ((file, file_checks.check_bytes(self.checker, task)) for file, task in tasks)
 
     def _check_programs(
         self, tasks: Iterable[tuple[SourceFile, FileTask]]
@@ -254,7 +231,7 @@ class Program:
                 program = self.flow.program_of(key) if self.checker.asks_flow(task.rules) else None
                 if program is None:
                     task = replace(task, rules=names_only(task.rules or ()))
-                yield file, check_bytes(self.checker, task, self._parse(key), program)
+                yield file, file_checks.check_bytes(self.checker, task, self._parse(key), program)
                 self.flow.remember(key, asks_flow=program is not None)
                 self._modules.pop(key, None)
             for key in self.flow.release(component):
@@ -301,79 +278,3 @@ def names_only(rules: Sequence[Rule]) -> list[Rule]:
 
 def _scan(path: Path, data: bytes) -> FileFacts:
     return NO_FACTS if is_configuration(path) else scan(data)
-
-
-def _check_in_pool(checker: Checker, tasks: list[FileTask]) -> Iterator[list[Finding]]:
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor() as pool:
-        try:
-            yield from pool.map(partial(check_bytes, checker), tasks, chunksize=16)
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def check_bytes(
-    checker: Checker, task: FileTask, module: Module | None = None, program: WholeProgram | None = None
-) -> list[Finding]:
-    """The findings of one file's bytes.
-
-    A file that is broken and of no interest to any rule is reported only where it was named itself.
-
-    Args:
-        checker: rules and options.
-        task: the file.
-        module: its syntax, where it was parsed before.
-        program: the program that it is part of, where rules ask for it.
-    """
-    try:
-        source = module.source if module is not None else read_source(task.path, task.data)
-        if module is None:
-            checked = check_source(checker, source, task.project, task.ignored, task.rules)
-        else:
-            if program is not None:
-                program.attach(module)
-            checked = check_module(checker, module, checker.rules if task.rules is None else task.rules, task.ignored)
-        checked.findings = in_cells(source, checked.findings)
-    except UnreadableSource as error:
-        checked = Checked(unreadable(checker, str(task.path), error))
-    if (
-        checked.module is None
-        and not task.named
-        and not checker.is_of_interest(task.path, code_in(task.path, task.data))
-    ):
-        return []
-    return checked.findings
-
-
-def _pool_pays(size: int) -> bool:
-    """Whether ``size`` bytes are worth a pool; pre-commit runs several processes itself."""
-    # A container or a pinned process may have fewer cores than the machine.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return size >= POOL_THRESHOLD and cores > 1 and "PRE_COMMIT" not in os.environ
-
-
-class PerFileIgnores:
-    """The table ``per-file-ignores``: patterns in git-ignore syntax to codes."""
-
-    def __init__(self, settings: Settings) -> None:
-        from npuport.engine.registry import rules_matching
-
-        self._root = settings.root
-        self._codes = [
-            (pattern, frozenset(code for word in words for code in rules_matching(word)))
-            for pattern, words in settings.per_file_ignores.items()
-        ]
-        self._specs: list[tuple[GitIgnoreSpec, frozenset[str]]] | None = None
-
-    def codes(self, path: Path) -> frozenset[str]:
-        """The codes that are not reported in the file ``path``."""
-        if not self._codes:
-            return frozenset()
-        if self._specs is None:
-            from pathspec import GitIgnoreSpec
-
-            self._specs = [(GitIgnoreSpec.from_lines([pattern]), codes) for pattern, codes in self._codes]
-        relative = os.path.relpath(path, self._root).replace(os.sep, "/")
-        return frozenset(code for spec, codes in self._specs if spec.match_file(relative) for code in codes)
