@@ -29,6 +29,7 @@ PROGRAMS = {
     "cleanrl/sac_continuous_action.py": CONTINUOUS,
     "cleanrl/td3_continuous_action.py": CONTINUOUS,
     "cleanrl/ddpg_continuous_action.py": CONTINUOUS,
+    "cleanrl/pqn.py": ["--total-timesteps", "8192"],
 }
 
 
