@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from npuport.analysis.flow import arithmetic
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join, join_all
 from npuport.analysis.flow.library import containers, dispatch, standard_library
 from npuport.analysis.flow.value import (
     A_BOOL,
@@ -23,9 +24,6 @@ from npuport.analysis.flow.value import (
     Atom,
     Origin,
     Value,
-    element_of,
-    join,
-    join_all,
     sequence,
 )
 

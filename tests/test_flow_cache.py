@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from npuport.analysis.flow import program as flow_program
+from npuport.analysis.flow import visits
 from npuport.engine.checking import Checker
 from npuport.engine.finding import Finding
 from npuport.engine.program import Program
@@ -91,7 +92,7 @@ def check(folder: Path, *, cached: bool = True) -> list[Finding]:
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Names of the files of which some function was evaluated for the program's sake."""
     names: set[str] = set()
-    visit = flow_program.visit
+    visit = visits.visit
 
     def noted(knowledge, function, recording=None):  # type: ignore[no-untyped-def]
         if recording is None:

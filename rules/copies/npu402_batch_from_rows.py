@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 
 from npuport.analysis.flow.frequency import Level
+from npuport.analysis.flow.joining import element_of
 from npuport.analysis.flow.program import FileFlow
-from npuport.analysis.flow.value import ARRAY, FROM_ROWS, ROWS, SEQUENCE, Value, element_of
+from npuport.analysis.flow.value import ARRAY, FROM_ROWS, ROWS, SEQUENCE, Value
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_creation import Creation, keyword, read_creation
 from npuport.engine.finding import Severity

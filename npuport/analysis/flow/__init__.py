@@ -1,10 +1,13 @@
 """What flows through a whole program: what expressions may be, and how often lines run. Knows nothing of rules.
 
-- ``value``          abstract values; ``dtypes`` their dtypes, devices and promotion; ``arithmetic`` operators
+- ``value``          abstract values; ``joining`` where ways meet; ``dtypes`` their dtypes, devices and promotion;
+                     ``arithmetic`` operators
 - ``declarations``   the functions and classes of a file; ``linking`` what its imports mean
+- ``declared``       the declarations of the whole program, and how names are found among them
 - ``knowledge``      what is known so far, who has read it, and what must be evaluated again
-- ``evaluation``     one visit of one function: ``statements``, ``expressions``, ``comprehensions``, ``binding``,
-                     ``attributes``, ``calls``, ``program_calls``; ``gates`` reads conditions, ``types`` annotations
+- ``evaluation``     one visit of one function: ``statements``, ``definitions``, ``expressions``, ``comprehensions``,
+                     ``binding``, ``attributes``, ``calls``, ``program_calls``; ``gates`` reads conditions, ``types``
+                     annotations
 - ``library``        what calls of torch, NumPy, gymnasium and Python itself give
 - ``events``         what a visit reports for rules; ``frames`` the loops and gates around it; ``losses`` dtypes on
                      their way into a loss

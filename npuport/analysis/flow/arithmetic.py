@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from npuport.analysis.flow.dtypes import BOOL, divided, together
+from npuport.analysis.flow.joining import element_of, join
 from npuport.analysis.flow.library.evaluation import Evaluation
 from npuport.analysis.flow.library.promotion import Conversion, array_dtypes, combined
 from npuport.analysis.flow.value import (
@@ -29,8 +30,6 @@ from npuport.analysis.flow.value import (
     Atom,
     Value,
     array,
-    element_of,
-    join,
     sequence,
     tensor,
 )

@@ -6,20 +6,10 @@ import ast
 
 from npuport.analysis.flow.declarations import function_value, library
 from npuport.analysis.flow.evaluation import Evaluation
+from npuport.analysis.flow.joining import join, join_all
 from npuport.analysis.flow.library.dispatch import attribute as attribute_of_library
 from npuport.analysis.flow.library.dispatch import constant
-from npuport.analysis.flow.value import (
-    A_BOOL,
-    CLASS,
-    FILE,
-    INSTANCE,
-    LIBRARY,
-    UNKNOWN,
-    Atom,
-    Value,
-    join,
-    join_all,
-)
+from npuport.analysis.flow.value import A_BOOL, CLASS, FILE, INSTANCE, LIBRARY, UNKNOWN, Atom, Value
 from npuport.analysis.flow.vocabulary import COMMON_ATTRIBUTES
 
 

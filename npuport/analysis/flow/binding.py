@@ -5,17 +5,9 @@ from __future__ import annotations
 import ast
 
 from npuport.analysis.flow.evaluation import Evaluation
+from npuport.analysis.flow.joining import bounded, element_of, join
 from npuport.analysis.flow.library.containers import with_item
-from npuport.analysis.flow.value import (
-    MAPPING,
-    SEQUENCE,
-    UNKNOWN,
-    Value,
-    bounded,
-    element_of,
-    join,
-    sequence,
-)
+from npuport.analysis.flow.value import MAPPING, SEQUENCE, UNKNOWN, Value, sequence
 
 
 def bind(run: Evaluation, target: ast.expr, value: Value) -> None:

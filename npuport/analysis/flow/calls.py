@@ -9,6 +9,7 @@ from npuport.analysis.flow.declarations import function_value
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join
 from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object
 from npuport.analysis.flow.library.environments import step_result
 from npuport.analysis.flow.library.tensor_methods import method_proves_tensor, moved_unknown, weak_method
@@ -31,8 +32,6 @@ from npuport.analysis.flow.value import (
     Atom,
     Value,
     array,
-    element_of,
-    join,
 )
 from npuport.analysis.flow.vocabulary import (
     CLOCK_NAME,

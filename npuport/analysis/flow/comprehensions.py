@@ -10,20 +10,9 @@ from npuport.analysis.flow.declarations import BODY
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import COMPREHENSION, Frame
 from npuport.analysis.flow.gates import loop_over
+from npuport.analysis.flow.joining import bounded, element_of
 from npuport.analysis.flow.statements import test
-from npuport.analysis.flow.value import (
-    AN_INT,
-    FILTERED,
-    MAPPING,
-    MAX_DEPTH,
-    ROWS,
-    SEQUENCE,
-    Atom,
-    Value,
-    bounded,
-    element_of,
-    sequence,
-)
+from npuport.analysis.flow.value import AN_INT, FILTERED, MAPPING, MAX_DEPTH, ROWS, SEQUENCE, Atom, Value, sequence
 
 
 def _comprehend(

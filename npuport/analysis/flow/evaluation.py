@@ -9,19 +9,10 @@ from typing import Any, ClassVar
 from npuport.analysis.flow.declarations import Function, Scope
 from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frames import AUTOCAST, Frame, Place, outwards
+from npuport.analysis.flow.joining import bounded, join
 from npuport.analysis.flow.knowledge import Knowledge
 from npuport.analysis.flow.losses import DOUBTFUL, TARGET_FUNCTION, inputs_of_loss, loss_name
-from npuport.analysis.flow.value import (
-    EMPTY,
-    INSTANCE,
-    TENSOR,
-    UNKNOWN,
-    Origin,
-    Value,
-    bounded,
-    join,
-    sequence,
-)
+from npuport.analysis.flow.value import EMPTY, INSTANCE, TENSOR, UNKNOWN, Origin, Value, sequence
 
 
 class Recording:

@@ -13,6 +13,7 @@ from npuport.analysis.flow.comprehensions import dict_comprehension, list_compre
 from npuport.analysis.flow.declarations import Function, function_of, function_value
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.gates import narrowed
+from npuport.analysis.flow.joining import bounded, element_of, join, join_all
 from npuport.analysis.flow.library.containers import look_up
 from npuport.analysis.flow.statements import test
 from npuport.analysis.flow.value import (
@@ -33,10 +34,6 @@ from npuport.analysis.flow.value import (
     UNKNOWN,
     Atom,
     Value,
-    bounded,
-    element_of,
-    join,
-    join_all,
     sequence,
 )
 

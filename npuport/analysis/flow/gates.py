@@ -9,6 +9,7 @@ from npuport.analysis.flow.declarations import takes_remainder
 from npuport.analysis.flow.dtypes import ANY_DTYPE, ANYWHERE
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import EPISODE_END, EVERY_NTH, FAILURE, ROWS_LOOP, SMALL_LOOP
+from npuport.analysis.flow.joining import element_of
 from npuport.analysis.flow.value import (
     ARRAY,
     CLASS,
@@ -22,7 +23,6 @@ from npuport.analysis.flow.value import (
     TEXT,
     Value,
     array,
-    element_of,
     tensor,
 )
 from npuport.analysis.flow.vocabulary import (

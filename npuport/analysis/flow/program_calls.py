@@ -7,20 +7,11 @@ import ast
 from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import join, join_all
 from npuport.analysis.flow.library.containers import make_namedtuple
 from npuport.analysis.flow.library.dispatch import instance_of_library
 from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
-from npuport.analysis.flow.value import (
-    CLASS,
-    INSTANCE,
-    SPREAD,
-    UNKNOWN,
-    Atom,
-    Value,
-    join,
-    join_all,
-    sequence,
-)
+from npuport.analysis.flow.value import CLASS, INSTANCE, SPREAD, UNKNOWN, Atom, Value, sequence
 
 
 def call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:

@@ -9,24 +9,14 @@ import ast
 
 from npuport.analysis.flow.arithmetic import binary
 from npuport.analysis.flow.binding import bind
-from npuport.analysis.flow.declarations import Definition
+from npuport.analysis.flow.definitions import define
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.frames import CONTEXT_FRAME, EVERY_NTH, FAILURE, GATE, LOOP, Frame
 from npuport.analysis.flow.gates import asks_for_time, gate_of, loop_over, narrowed
+from npuport.analysis.flow.joining import bounded, element_of, join
 from npuport.analysis.flow.linking import imported_values
 from npuport.analysis.flow.types import value_of_annotation
-from npuport.analysis.flow.value import (
-    AN_INT,
-    CLASS,
-    CONTEXT,
-    NOTHING,
-    SEQUENCE,
-    TENSOR,
-    Value,
-    bounded,
-    element_of,
-    join,
-)
+from npuport.analysis.flow.value import AN_INT, CONTEXT, NOTHING, SEQUENCE, TENSOR, Value
 
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
@@ -298,39 +288,6 @@ def _global(run: Evaluation, statement: ast.Global) -> bool:
     return False
 
 
-def _define(run: Evaluation, statement: Definition | ast.ClassDef) -> bool:
-    value = run.scope.definitions.get(run.place(statement))
-    if value is not None:
-        run.names[statement.name] = value
-    if isinstance(statement, ast.ClassDef) and value is not None:
-        _define_class(run, statement, value)
-    elif not isinstance(statement, ast.ClassDef):
-        for default in (*statement.args.defaults, *filter(None, statement.args.kw_defaults)):
-            run.evaluate(default)
-    return False
-
-
-def _define_class(run: Evaluation, statement: ast.ClassDef, value: Value) -> None:
-    """Class attributes, and the fields of a dataclass or named tuple."""
-    atom = value.get(CLASS)
-    for key in atom.refs if atom is not None else ():
-        declared = run.knowledge.classes.get(key)
-        if declared is None or declared.node is not statement:
-            continue
-        for entry in statement.body:
-            if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name):
-                default = run.evaluate(entry.value) if entry.value is not None else None
-                field_value = join(value_of_annotation(run, entry.annotation), default)
-                run.set_attribute(key, entry.target.id, field_value)
-                if entry.target.id not in declared.fields:
-                    declared.fields.append(entry.target.id)
-            elif isinstance(entry, ast.Assign):
-                assigned = run.evaluate(entry.value)
-                for target in entry.targets:
-                    if isinstance(target, ast.Name):
-                        run.set_attribute(key, target.id, assigned)
-
-
 Evaluation.STATEMENTS.update(
     {
         ast.Expr: _expression,
@@ -353,9 +310,9 @@ Evaluation.STATEMENTS.update(
         ast.Try: _try,
         ast.Match: _match,
         ast.Global: _global,
-        ast.FunctionDef: _define,
-        ast.AsyncFunctionDef: _define,
-        ast.ClassDef: _define,
+        ast.FunctionDef: define,
+        ast.AsyncFunctionDef: define,
+        ast.ClassDef: define,
     }
 )
 if hasattr(ast, "TryStar"):  # Python 3.11

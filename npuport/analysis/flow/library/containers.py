@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import bounded, element_of, join, join_all
 from npuport.analysis.flow.library.evaluation import Evaluation, MethodCall
 from npuport.analysis.flow.value import (
     A_BOOL,
@@ -24,10 +25,6 @@ from npuport.analysis.flow.value import (
     UNKNOWN,
     Atom,
     Value,
-    bounded,
-    element_of,
-    join,
-    join_all,
     sequence,
 )
 

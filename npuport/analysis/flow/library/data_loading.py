@@ -7,6 +7,7 @@ from typing import Final
 
 from npuport.analysis.flow.dtypes import BOOL, FLOAT64, INT64, ON_HOST
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join_all
 from npuport.analysis.flow.library.evaluation import Evaluation
 from npuport.analysis.flow.value import (
     AN_INT,
@@ -20,8 +21,6 @@ from npuport.analysis.flow.value import (
     UNKNOWN,
     Atom,
     Value,
-    element_of,
-    join_all,
     sequence,
     tensor,
 )

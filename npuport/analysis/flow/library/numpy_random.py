@@ -6,6 +6,7 @@ from typing import Final
 
 from npuport.analysis.flow.dtypes import ANY_DTYPE, FLOAT64, INT64, dtypes_of_argument, dtypes_of_data
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join
 from npuport.analysis.flow.library.evaluation import Evaluation, LibraryCall
 from npuport.analysis.flow.value import (
     A_FLOAT,
@@ -23,8 +24,6 @@ from npuport.analysis.flow.value import (
     Atom,
     Value,
     array,
-    element_of,
-    join,
 )
 
 # A generator is told by this name: its methods are looked up as functions of the module.

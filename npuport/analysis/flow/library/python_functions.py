@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join, join_all
 from npuport.analysis.flow.library import containers
 from npuport.analysis.flow.library.evaluation import Evaluation, LibraryCall
 from npuport.analysis.flow.value import (
@@ -27,9 +28,6 @@ from npuport.analysis.flow.value import (
     UNKNOWN,
     Atom,
     Value,
-    element_of,
-    join,
-    join_all,
     sequence,
 )
 

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join_all
 from npuport.analysis.flow.library import containers
 from npuport.analysis.flow.library.evaluation import Evaluation
 from npuport.analysis.flow.library.python_functions import (
@@ -30,8 +31,6 @@ from npuport.analysis.flow.value import (
     UNKNOWN,
     Atom,
     Value,
-    element_of,
-    join_all,
     sequence,
 )
 

@@ -20,21 +20,10 @@ from npuport.analysis.flow.dtypes import (
     together,
 )
 from npuport.analysis.flow.events import CallSite
+from npuport.analysis.flow.joining import element_of, join
 from npuport.analysis.flow.library.evaluation import Evaluation, LibraryCall
 from npuport.analysis.flow.library.moves import goes_to_accelerator, moved
-from npuport.analysis.flow.value import (
-    EMPTY,
-    NONE,
-    NUMBER,
-    ROWS,
-    SEQUENCE,
-    TENSOR,
-    UNKNOWN,
-    Value,
-    element_of,
-    join,
-    tensor,
-)
+from npuport.analysis.flow.value import EMPTY, NONE, NUMBER, ROWS, SEQUENCE, TENSOR, UNKNOWN, Value, tensor
 
 _DTYPE_OF_FACTORY: Final = {
     **dict.fromkeys(
