@@ -104,6 +104,11 @@ class Module:
 
         return ProgramFlow({self.key: (self.tree, self.source.text)}).file(self.key)
 
+    def forget(self) -> None:
+        """Let go of all that was derived from the file: a large program keeps thousands of files."""
+        own = ("source", "target", "project", "tree")
+        self.__dict__ = {name: value for name, value in self.__dict__.items() if name in own}
+
     @property
     def is_attached(self) -> bool:
         """Whether the file is part of a program of several, or was asked what flows through it."""

@@ -231,9 +231,11 @@ class Program:
                 program = self.flow.program_of(key) if self.checker.asks_flow(task.rules) else None
                 if program is None:
                     task = replace(task, rules=names_only(task.rules or ()))
-                yield file, file_checks.check_bytes(self.checker, task, self._parse(key), program)
+                module = self._parse(key)
+                yield file, file_checks.check_bytes(self.checker, task, module, program)
                 self.flow.remember(key, asks_flow=program is not None)
-                self._modules.pop(key, None)
+                if module is not None:
+                    module.forget()
             for key in self.flow.release(component):
                 self._modules.pop(key, None)
 
