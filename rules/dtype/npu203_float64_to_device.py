@@ -10,7 +10,7 @@ from npuport.analysis.flow.events import Event
 from npuport.analysis.flow.frequency import Reason
 from npuport.analysis.flow.program import FileFlow
 from npuport.analysis.flow.value import ARRAY, TENSOR, Atom, Origin
-from npuport.analysis.flow.vocabulary import OBSERVED_NAME
+from npuport.analysis.flow.vocabulary import OBSERVED_NAME, RETURNS_NAME
 from npuport.analysis.module import Module
 from npuport.analysis.tensor_uses import Use, uses_of
 from npuport.engine.finding import Severity
@@ -161,16 +161,19 @@ def _is_bare(module: Module, event: Event) -> bool:
     data = data_of(module, call)
     if data is None or TENSOR in data.atoms or any(keyword.arg == "dtype" for keyword in call.keywords):
         return False
-    return OBSERVED_NAME.match(_called(call.args[0])) is not None
+    name = _called(call.args[0])
+    # torch.tensor makes float32 of Python's floats; an array of returns is float64 unless somebody cares.
+    computed = last_name(call.func) == "from_numpy" and RETURNS_NAME.search(name) is not None
+    return computed or OBSERVED_NAME.match(name) is not None
 
 
 def _called(node: ast.expr) -> str:
-    """The name of an array: that of its key where it stands in a mapping."""
+    """The name of an array: that of its key where it stands in a mapping, of the function that gives it."""
     while isinstance(node, ast.Subscript):
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return node.slice.value
         node = node.value
-    return last_name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+    return last_name(node) if isinstance(node, ast.Name | ast.Attribute | ast.Call) else ""
 
 
 def _comes_from_test(flow: FileFlow, tensor: Atom) -> bool:

@@ -44,6 +44,7 @@ LOGGING_ATTRIBUTE: Final = re.compile(r"^(?:verbose|debug|log_?\w*|render\w*|tra
 EPISODE_END_TEXTS: Final = frozenset({"final_info", "episode", "log", "debug"})
 
 # What an environment gives in NumPy arrays of a dtype of its own.
+RETURNS_NAME: Final = re.compile(r"(?:^|_)(?:returns?|advantages?|discount\w*)(?:_|$)", re.IGNORECASE)
 OBSERVED_NAME: Final = re.compile(
     r"^(?:\w+_)?(?:obs(?:ervations?)?|states?|rewards?|rews?)(?:_?(?:t|tp1|np|arr|array|next|batch|list))?_?$",
     re.IGNORECASE,
