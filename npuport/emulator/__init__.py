@@ -1,0 +1,13 @@
+"""The emulated Ascend device: CANN's shared libraries, ours, under the real torch_npu.
+
+Device memory is host memory, streams and events complete at once, and operators run on ATen's CPU kernels. What runs on
+it has passed torch_npu's front end (dispatch, dtypes, copies, allocator, streams); nothing is said of Ascend hardware.
+
+- ``native/runtime``    C++ of ``libascendcl.so``: device, memory, streams, copies, counters; knows nothing of torch
+- ``native/operators``  C++ of ``libopapi.so``: the aclnn operators over ATen, one file a group
+- ``build``             compiles both against an installed torch, once, into the user's cache
+- ``environment``       the environment in which a child process finds them
+
+Python in here never imports torch. Which device a script gets is ``npuport.device``'s choice, what happened on it is
+counted by ``npuport.observe``.
+"""
