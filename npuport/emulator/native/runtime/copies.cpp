@@ -25,11 +25,11 @@ int kind_of_addresses(const void* to, const void* from) {
 }
 
 // nullptr for a kind that there is not.
-npuport_counter* counter_of(int kind) {
-  static npuport_counter* const host_to_host = npuport_counter_named("copy.host_to_host");
-  static npuport_counter* const host_to_device = npuport_counter_named("copy.host_to_device");
-  static npuport_counter* const device_to_host = npuport_counter_named("copy.device_to_host");
-  static npuport_counter* const device_to_device = npuport_counter_named("copy.device_to_device");
+Counter* counter_of(int kind) {
+  static Counter* const host_to_host = npuport_counter("copy.host_to_host");
+  static Counter* const host_to_device = npuport_counter("copy.host_to_device");
+  static Counter* const device_to_host = npuport_counter("copy.device_to_host");
+  static Counter* const device_to_device = npuport_counter("copy.device_to_device");
   switch (kind) {
     case kHostToHost:
       return host_to_host;
@@ -50,7 +50,7 @@ npuport_counter* counter_of(int kind) {
 Result copy(void* to, size_t room, const void* from, size_t size, int kind) {
   if (size > room) return failed(kInvalidParameter, "emulated device: a copy of %zu bytes into %zu", size, room);
   if (kind == kByAddresses) kind = kind_of_addresses(to, from);
-  npuport_counter* counter = counter_of(kind);
+  Counter* counter = counter_of(kind);
   if (counter == nullptr) return failed(kInvalidParameter, "emulated device: no kind of copy %d", kind);
   std::memmove(to, from, size);
   npuport_count_event(counter, static_cast<int64_t>(size));
@@ -58,7 +58,7 @@ Result copy(void* to, size_t room, const void* from, size_t size, int kind) {
 }
 
 Result fill(void* start, size_t room, int32_t value, size_t size) {
-  static npuport_counter* counter = npuport_counter_named("memset");
+  static Counter* counter = npuport_counter("memset");
   if (size > room) return failed(kInvalidParameter, "emulated device: a memset of %zu bytes of %zu", size, room);
   std::memset(start, value, size);
   npuport_count(counter, static_cast<int64_t>(size));
@@ -67,19 +67,19 @@ Result fill(void* start, size_t room, int32_t value, size_t size) {
 
 }  // namespace
 
-NPUPORT_EXPORT Result aclrtMemcpy(void* to, size_t room, const void* from, size_t size, int kind) {
+EXPORTED Result aclrtMemcpy(void* to, size_t room, const void* from, size_t size, int kind) {
   return copy(to, room, from, size, kind);
 }
-NPUPORT_EXPORT Result aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t size, int kind, void*) {
+EXPORTED Result aclrtMemcpyAsync(void* to, size_t room, const void* from, size_t size, int kind, void*) {
   return copy(to, room, from, size, kind);
 }
-NPUPORT_EXPORT Result aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t size, int kind,
+EXPORTED Result aclrtMemcpyAsyncWithCondition(void* to, size_t room, const void* from, size_t size, int kind,
                                                     void*) {
   return copy(to, room, from, size, kind);
 }
-NPUPORT_EXPORT Result aclrtMemset(void* start, size_t room, int32_t value, size_t size) {
+EXPORTED Result aclrtMemset(void* start, size_t room, int32_t value, size_t size) {
   return fill(start, room, value, size);
 }
-NPUPORT_EXPORT Result aclrtMemsetAsync(void* start, size_t room, int32_t value, size_t size, void*) {
+EXPORTED Result aclrtMemsetAsync(void* start, size_t room, int32_t value, size_t size, void*) {
   return fill(start, room, value, size);
 }

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <string>
 
-#include "../interface.h"
+#include "interface.h"
 
-struct npuport_counter {
+struct Counter {
   const char* name = nullptr;
   std::atomic<int64_t> calls{0};
   std::atomic<int64_t> bytes{0};
@@ -17,7 +17,7 @@ namespace {
 
 struct Registry {
   std::mutex lock;
-  std::map<std::string, npuport_counter> counters;  // a map: its elements never move
+  std::map<std::string, Counter> counters;  // a map: its elements never move
 };
 
 // Never destroyed: torch_npu still frees memory and waits while the process ends.
@@ -30,7 +30,7 @@ std::atomic<void (*)(const char*, int64_t)> event_hook{nullptr};
 
 }  // namespace
 
-NPUPORT_EXPORT npuport_counter* npuport_counter_named(const char* name) {
+EXPORTED Counter* npuport_counter(const char* name) {
   Registry& all = registry();
   std::lock_guard<std::mutex> held(all.lock);
   auto place = all.counters.try_emplace(name).first;
@@ -38,21 +38,21 @@ NPUPORT_EXPORT npuport_counter* npuport_counter_named(const char* name) {
   return &place->second;
 }
 
-NPUPORT_EXPORT void npuport_count(npuport_counter* counter, int64_t bytes) {
+EXPORTED void npuport_count(Counter* counter, int64_t bytes) {
   counter->calls.fetch_add(1, std::memory_order_relaxed);
   counter->bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-NPUPORT_EXPORT void npuport_count_event(npuport_counter* counter, int64_t bytes) {
+EXPORTED void npuport_count_event(Counter* counter, int64_t bytes) {
   npuport_count(counter, bytes);
   if (auto* hook = event_hook.load(std::memory_order_acquire)) hook(counter->name, bytes);
 }
 
-NPUPORT_EXPORT void npuport_set_event_hook(void (*hook)(const char*, int64_t)) {
+EXPORTED void npuport_set_event_hook(void (*hook)(const char*, int64_t)) {
   event_hook.store(hook, std::memory_order_release);
 }
 
-NPUPORT_EXPORT int64_t npuport_read_counts(char* out, int64_t room) {
+EXPORTED int64_t npuport_read_counts(char* out, int64_t room) {
   std::string lines;
   Registry& all = registry();
   std::lock_guard<std::mutex> held(all.lock);
@@ -67,7 +67,7 @@ NPUPORT_EXPORT int64_t npuport_read_counts(char* out, int64_t room) {
   return needed;
 }
 
-NPUPORT_EXPORT void npuport_reset_counts() {
+EXPORTED void npuport_reset_counts() {
   Registry& all = registry();
   std::lock_guard<std::mutex> held(all.lock);
   for (auto& [name, counter] : all.counters) {

@@ -22,59 +22,59 @@ Result check_device(int32_t device) {
 
 }  // namespace
 
-NPUPORT_EXPORT Result aclInit(const char*) { return kSuccess; }
-NPUPORT_EXPORT Result aclFinalize() { return kSuccess; }
-NPUPORT_EXPORT const char* aclrtGetSocName() { return "Ascend910B3"; }
+EXPORTED Result aclInit(const char*) { return kSuccess; }
+EXPORTED Result aclFinalize() { return kSuccess; }
+EXPORTED const char* aclrtGetSocName() { return "Ascend910B3"; }
 
-NPUPORT_EXPORT Result aclrtGetDeviceCount(uint32_t* count) {
+EXPORTED Result aclrtGetDeviceCount(uint32_t* count) {
   *count = 1;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtSetDevice(int32_t device) {
+EXPORTED Result aclrtSetDevice(int32_t device) {
   if (const Result result = check_device(device)) return result;
   device_is_set = true;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtGetDevice(int32_t* device) {
+EXPORTED Result aclrtGetDevice(int32_t* device) {
   if (!device_is_set) return failed(kNoContext, "emulated device: this thread has set no device");
   *device = kDevice;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtResetDevice(int32_t device) { return check_device(device); }
+EXPORTED Result aclrtResetDevice(int32_t device) { return check_device(device); }
 
-NPUPORT_EXPORT Result aclrtGetCurrentContext(void** context) {
+EXPORTED Result aclrtGetCurrentContext(void** context) {
   if (!device_is_set) return failed(kNoContext, "emulated device: this thread has set no device");
   *context = &context_object;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtSetCurrentContext(void* context) {
+EXPORTED Result aclrtSetCurrentContext(void* context) {
   if (context != &context_object) return failed(kNoContext, "emulated device: not a context of this process");
   device_is_set = true;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
+EXPORTED Result aclrtGetPrimaryCtxState(int32_t device, uint32_t* flags, int32_t* active) {
   if (const Result result = check_device(device)) return result;
   if (flags != nullptr) *flags = 0;
   *active = 1;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtDeviceCanAccessPeer(int32_t* can, int32_t, int32_t) {
+EXPORTED Result aclrtDeviceCanAccessPeer(int32_t* can, int32_t, int32_t) {
   *can = 0;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtDeviceGetBareTgid(int32_t*) {
+EXPORTED Result aclrtDeviceGetBareTgid(int32_t*) {
   return failed(kNotSupported, "emulated device: memory is not shared between processes");
 }
 
 // Attributes by the numbers of aclrtDevAttr.
-NPUPORT_EXPORT Result aclrtGetDeviceInfo(uint32_t, int attribute, int64_t* value) {
+EXPORTED Result aclrtGetDeviceInfo(uint32_t, int attribute, int64_t* value) {
   switch (attribute) {
     case 101:
     case 102:
@@ -88,17 +88,17 @@ NPUPORT_EXPORT Result aclrtGetDeviceInfo(uint32_t, int attribute, int64_t* value
   }
 }
 
-NPUPORT_EXPORT Result aclGetDeviceCapability(uint32_t, int what, int64_t* value) {
+EXPORTED Result aclGetDeviceCapability(uint32_t, int what, int64_t* value) {
   *value = is_vector_core(what) ? kVectorCores : kCubeCores;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtGetDeviceResLimit(int32_t, int kind, uint32_t* value) {
+EXPORTED Result aclrtGetDeviceResLimit(int32_t, int kind, uint32_t* value) {
   *value = is_vector_core(kind) ? kVectorCores : kCubeCores;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtGetResInCurrentThread(int kind, uint32_t* value) {
+EXPORTED Result aclrtGetResInCurrentThread(int kind, uint32_t* value) {
   *value = is_vector_core(kind) ? kVectorCores : kCubeCores;
   return kSuccess;
 }

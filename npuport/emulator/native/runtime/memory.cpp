@@ -18,7 +18,7 @@ struct PointerAttributes {
 };
 
 Result allocate_device(void** start, size_t size) {
-  static npuport_counter* counter = npuport_counter_named("allocate.device");
+  static Counter* counter = npuport_counter("allocate.device");
   *start = device_blocks().take(size, device_memory());
   if (*start == nullptr) return failed(kOutOfMemory, "emulated device: no memory for %zu bytes more", size);
   npuport_count(counter, static_cast<int64_t>(size));
@@ -26,7 +26,7 @@ Result allocate_device(void** start, size_t size) {
 }
 
 Result allocate_pinned(void** start, size_t size) {
-  static npuport_counter* counter = npuport_counter_named("allocate.pinned");
+  static Counter* counter = npuport_counter("allocate.pinned");
   *start = pinned_blocks().take(size, std::numeric_limits<size_t>::max());
   if (*start == nullptr) return failed(kOutOfMemory, "emulated device: no host memory for %zu bytes more", size);
   npuport_count(counter, static_cast<int64_t>(size));
@@ -40,23 +40,23 @@ Result give_back(Blocks& blocks, void* start) {
 
 }  // namespace
 
-NPUPORT_EXPORT Result aclrtMalloc(void** start, size_t size, int) { return allocate_device(start, size); }
-NPUPORT_EXPORT Result aclrtMallocAlign32(void** start, size_t size, int) { return allocate_device(start, size); }
-NPUPORT_EXPORT Result aclrtFree(void* start) { return give_back(device_blocks(), start); }
+EXPORTED Result aclrtMalloc(void** start, size_t size, int) { return allocate_device(start, size); }
+EXPORTED Result aclrtMallocAlign32(void** start, size_t size, int) { return allocate_device(start, size); }
+EXPORTED Result aclrtFree(void* start) { return give_back(device_blocks(), start); }
 
-NPUPORT_EXPORT Result aclrtMallocHost(void** start, size_t size) { return allocate_pinned(start, size); }
-NPUPORT_EXPORT Result aclrtMallocHostWithCfg(void** start, uint64_t size, void*) {
+EXPORTED Result aclrtMallocHost(void** start, size_t size) { return allocate_pinned(start, size); }
+EXPORTED Result aclrtMallocHostWithCfg(void** start, uint64_t size, void*) {
   return allocate_pinned(start, size);
 }
-NPUPORT_EXPORT Result aclrtFreeHost(void* start) { return give_back(pinned_blocks(), start); }
+EXPORTED Result aclrtFreeHost(void* start) { return give_back(pinned_blocks(), start); }
 
-NPUPORT_EXPORT Result aclrtGetMemInfo(int, size_t* unused, size_t* total) {
+EXPORTED Result aclrtGetMemInfo(int, size_t* unused, size_t* total) {
   *total = device_memory();
   *unused = *total - device_blocks().used();
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtPointerGetAttributes(const void* address, PointerAttributes* attributes) {
+EXPORTED Result aclrtPointerGetAttributes(const void* address, PointerAttributes* attributes) {
   const int location = pinned_blocks().holds(address)   ? kPinned
                        : device_blocks().holds(address) ? kDeviceMemory
                                                         : kUnregistered;

@@ -24,11 +24,11 @@ Result failed(Result code, const char* format, ...) {
   return code;
 }
 
-NPUPORT_EXPORT void npuport_set_error(const char* message) { recent_error() = message; }
+EXPORTED void npuport_set_recent_error(const char* message) { recent_error() = message; }
 
-NPUPORT_EXPORT const char* aclGetRecentErrMsg() { return recent_error().c_str(); }
+EXPORTED const char* aclGetRecentErrMsg() { return recent_error().c_str(); }
 
 // Called by the functions of missing_symbols.cpp, which the build writes.
-NPUPORT_EXPORT Result npuport_not_emulated(const char* function) {
+EXPORTED Result npuport_not_emulated(const char* function) {
   return failed(kNotSupported, "emulated device: %s is not emulated", function);
 }

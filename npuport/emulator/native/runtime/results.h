@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "../interface.h"
+#include "interface.h"
 
 using Result = int;
 

@@ -10,37 +10,37 @@ constexpr char kCompileOption[] = "disable";
 
 }  // namespace
 
-NPUPORT_EXPORT Result aclSetCompileopt(int, const char*) { return kSuccess; }
-NPUPORT_EXPORT size_t aclGetCompileoptSize(int) { return sizeof kCompileOption; }
-NPUPORT_EXPORT Result aclGetCompileopt(int, char* value, size_t room) {
+EXPORTED Result aclSetCompileopt(int, const char*) { return kSuccess; }
+EXPORTED size_t aclGetCompileoptSize(int) { return sizeof kCompileOption; }
+EXPORTED Result aclGetCompileopt(int, char* value, size_t room) {
   if (room < sizeof kCompileOption) return failed(kInvalidParameter, "emulated device: no room for an option");
   std::memcpy(value, kCompileOption, sizeof kCompileOption);
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtSetSysParamOpt(int, int64_t) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtCtxSetSysParamOpt(int, int64_t) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtGetSysParamOpt(int, int64_t* value) {
+EXPORTED Result aclrtSetSysParamOpt(int, int64_t) { return kSuccess; }
+EXPORTED Result aclrtCtxSetSysParamOpt(int, int64_t) { return kSuccess; }
+EXPORTED Result aclrtGetSysParamOpt(int, int64_t* value) {
   *value = 0;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtSetOpExecuteTimeOut(uint32_t) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtSetOpExecuteTimeOutV2(uint64_t asked, uint64_t* taken) {
+EXPORTED Result aclrtSetOpExecuteTimeOut(uint32_t) { return kSuccess; }
+EXPORTED Result aclrtSetOpExecuteTimeOutV2(uint64_t asked, uint64_t* taken) {
   *taken = asked;
   return kSuccess;
 }
-NPUPORT_EXPORT Result aclrtSetOpWaitTimeout(uint32_t) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtSetDeviceSatMode(int) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtSetStreamOverflowSwitch(void*, uint32_t) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtSetStreamFailureMode(void*, uint64_t) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtSetStreamAttribute(void*, int, void*) { return kSuccess; }
+EXPORTED Result aclrtSetOpWaitTimeout(uint32_t) { return kSuccess; }
+EXPORTED Result aclrtSetDeviceSatMode(int) { return kSuccess; }
+EXPORTED Result aclrtSetStreamOverflowSwitch(void*, uint32_t) { return kSuccess; }
+EXPORTED Result aclrtSetStreamFailureMode(void*, uint64_t) { return kSuccess; }
+EXPORTED Result aclrtSetStreamAttribute(void*, int, void*) { return kSuccess; }
 
 // No error outlives its call: there is no device that could report one later.
-NPUPORT_EXPORT Result aclrtPeekAtLastError(int) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtGetLastError(int) { return kSuccess; }
+EXPORTED Result aclrtPeekAtLastError(int) { return kSuccess; }
+EXPORTED Result aclrtGetLastError(int) { return kSuccess; }
 
 // Host functions that the device would call back: torch_npu subscribes threads to them while a stream is made.
-NPUPORT_EXPORT Result aclrtSubscribeReport(uint64_t, void*) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtUnSubscribeReport(uint64_t, void*) { return kSuccess; }
-NPUPORT_EXPORT Result aclrtProcessReport(int32_t) { return kSuccess; }
+EXPORTED Result aclrtSubscribeReport(uint64_t, void*) { return kSuccess; }
+EXPORTED Result aclrtUnSubscribeReport(uint64_t, void*) { return kSuccess; }
+EXPORTED Result aclrtProcessReport(int32_t) { return kSuccess; }

@@ -24,18 +24,18 @@ Result new_stream(void** stream) {
   return kSuccess;
 }
 
-Result counted_wait(npuport_counter* counter) {
+Result counted_wait(Counter* counter) {
   npuport_count_event(counter, 0);
   return kSuccess;
 }
 
 Result wait_for_stream() {
-  static npuport_counter* counter = npuport_counter_named("wait.stream");
+  static Counter* counter = npuport_counter("wait.stream");
   return counted_wait(counter);
 }
 
 Result wait_for_device() {
-  static npuport_counter* counter = npuport_counter_named("wait.device");
+  static Counter* counter = npuport_counter("wait.device");
   return counted_wait(counter);
 }
 
@@ -51,66 +51,66 @@ Result destroy_stream(void* stream) {
 
 }  // namespace
 
-NPUPORT_EXPORT Result aclrtCreateStream(void** stream) { return new_stream(stream); }
-NPUPORT_EXPORT Result aclrtCreateStreamWithConfig(void** stream, uint32_t, uint32_t) { return new_stream(stream); }
-NPUPORT_EXPORT Result aclrtDestroyStream(void* stream) { return destroy_stream(stream); }
-NPUPORT_EXPORT Result aclrtDestroyStreamForce(void* stream) { return destroy_stream(stream); }
+EXPORTED Result aclrtCreateStream(void** stream) { return new_stream(stream); }
+EXPORTED Result aclrtCreateStreamWithConfig(void** stream, uint32_t, uint32_t) { return new_stream(stream); }
+EXPORTED Result aclrtDestroyStream(void* stream) { return destroy_stream(stream); }
+EXPORTED Result aclrtDestroyStreamForce(void* stream) { return destroy_stream(stream); }
 
-NPUPORT_EXPORT Result aclrtStreamGetId(void* stream, int32_t* id) {
+EXPORTED Result aclrtStreamGetId(void* stream, int32_t* id) {
   *id = stream == nullptr ? 0 : static_cast<Stream*>(stream)->id;
   return kSuccess;
 }
 
 // Status 0 is "complete" for streams and for waits, 1 for recorded events.
-NPUPORT_EXPORT Result aclrtStreamQuery(void*, int* status) {
+EXPORTED Result aclrtStreamQuery(void*, int* status) {
   *status = 0;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtSynchronizeStream(void*) { return wait_for_stream(); }
-NPUPORT_EXPORT Result aclrtSynchronizeStreamWithTimeout(void*, int32_t) { return wait_for_stream(); }
-NPUPORT_EXPORT Result aclrtSynchronizeDevice() { return wait_for_device(); }
-NPUPORT_EXPORT Result aclrtSynchronizeDeviceWithTimeout(int32_t) { return wait_for_device(); }
+EXPORTED Result aclrtSynchronizeStream(void*) { return wait_for_stream(); }
+EXPORTED Result aclrtSynchronizeStreamWithTimeout(void*, int32_t) { return wait_for_stream(); }
+EXPORTED Result aclrtSynchronizeDevice() { return wait_for_device(); }
+EXPORTED Result aclrtSynchronizeDeviceWithTimeout(int32_t) { return wait_for_device(); }
 
-NPUPORT_EXPORT Result aclrtCreateEventWithFlag(void** event, uint32_t) { return new_event(event); }
-NPUPORT_EXPORT Result aclrtCreateEventExWithFlag(void** event, uint32_t) { return new_event(event); }
+EXPORTED Result aclrtCreateEventWithFlag(void** event, uint32_t) { return new_event(event); }
+EXPORTED Result aclrtCreateEventExWithFlag(void** event, uint32_t) { return new_event(event); }
 
-NPUPORT_EXPORT Result aclrtDestroyEvent(void* event) {
+EXPORTED Result aclrtDestroyEvent(void* event) {
   delete static_cast<Event*>(event);
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtRecordEvent(void* event, void*) {
+EXPORTED Result aclrtRecordEvent(void* event, void*) {
   auto* recorded = static_cast<Event*>(event);
   recorded->time = Clock::now();
   recorded->recorded = true;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtResetEvent(void* event, void*) {
+EXPORTED Result aclrtResetEvent(void* event, void*) {
   static_cast<Event*>(event)->recorded = false;
   return kSuccess;
 }
 
 // The device waits, not the host: nothing to count.
-NPUPORT_EXPORT Result aclrtStreamWaitEvent(void*, void*) { return kSuccess; }
+EXPORTED Result aclrtStreamWaitEvent(void*, void*) { return kSuccess; }
 
-NPUPORT_EXPORT Result aclrtSynchronizeEvent(void*) {
-  static npuport_counter* counter = npuport_counter_named("wait.event");
+EXPORTED Result aclrtSynchronizeEvent(void*) {
+  static Counter* counter = npuport_counter("wait.event");
   return counted_wait(counter);
 }
 
-NPUPORT_EXPORT Result aclrtQueryEventStatus(void*, int* status) {
+EXPORTED Result aclrtQueryEventStatus(void*, int* status) {
   *status = 1;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtQueryEventWaitStatus(void*, int* status) {
+EXPORTED Result aclrtQueryEventWaitStatus(void*, int* status) {
   *status = 0;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclrtEventElapsedTime(float* milliseconds, void* start, void* end) {
+EXPORTED Result aclrtEventElapsedTime(float* milliseconds, void* start, void* end) {
   auto *from = static_cast<Event*>(start), *to = static_cast<Event*>(end);
   if (!from->recorded || !to->recorded) return failed(kInvalidParameter, "emulated device: an event was not recorded");
   *milliseconds = std::chrono::duration<float, std::milli>(to->time - from->time).count();

@@ -24,36 +24,36 @@ constexpr int kAttributes[] = {0, 1};
 
 }  // namespace
 
-NPUPORT_EXPORT Result aclGetCannAttributeList(const int** attributes, size_t* count) {
+EXPORTED Result aclGetCannAttributeList(const int** attributes, size_t* count) {
   *attributes = kAttributes;
   *count = sizeof kAttributes / sizeof *kAttributes;
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclGetCannAttribute(int attribute, int32_t* value) {
+EXPORTED Result aclGetCannAttribute(int attribute, int32_t* value) {
   *value = attribute == kAttributes[0] || attribute == kAttributes[1];
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclsysGetVersionStr(char*, char* version) {
+EXPORTED Result aclsysGetVersionStr(char*, char* version) {
   std::strcpy(version, kVersion);
   return kSuccess;
 }
 
-NPUPORT_EXPORT Result aclsysGetCANNVersion(int, PackageVersion* version) {
+EXPORTED Result aclsysGetCANNVersion(int, PackageVersion* version) {
   std::memset(version, 0, sizeof *version);
   std::strcpy(version->version, kVersion);
   return kSuccess;
 }
 
 // CANN's own log: torch_npu writes into it, a user never reads it here.
-NPUPORT_EXPORT void aclAppLog(int, const char*, const char*, uint32_t, const char*, ...) {}
+EXPORTED void aclAppLog(int, const char*, const char*, uint32_t, const char*, ...) {}
 
 // The profiler registers itself while torch_npu loads; it can start nothing, and is never called.
-NPUPORT_EXPORT Result MsprofRegisterCallback(uint32_t, void*) { return kSuccess; }
-NPUPORT_EXPORT uint64_t MsprofGetHashId(const char* text, size_t length) {
+EXPORTED Result MsprofRegisterCallback(uint32_t, void*) { return kSuccess; }
+EXPORTED uint64_t MsprofGetHashId(const char* text, size_t length) {
   return std::hash<std::string_view>{}({text, length});
 }
-NPUPORT_EXPORT uint64_t MsprofSysCycleTime() {
+EXPORTED uint64_t MsprofSysCycleTime() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
