@@ -13,6 +13,7 @@ from npuport.emulator import cache, environment
 from npuport.emulator.compiler import CompileError, Compiler, Step, find_compiler, run_steps
 from npuport.emulator.errors import EmulatorError
 from npuport.emulator.missing_symbols import RUNTIME, Gaps, failing_functions, find_gaps
+from npuport.emulator.refusal_table import refusal_table
 from npuport.emulator.requirements import Installation, check_platform, installation
 from npuport.emulator.shared_libraries import read_library
 
@@ -117,6 +118,7 @@ class _Builder:
         self._link_runtime(folder, work, gaps)
         self._run([self._operator_step(work, source, "c++", f"{source}.o") for source in operators], work)
         self._link_operators(folder, work)
+        (folder / environment.REFUSALS).write_text(refusal_table(), encoding="utf-8")
         for name in environment.CANN_FOLDERS:
             (folder / environment.CANN / name).mkdir(parents=True)
         shutil.rmtree(work)
@@ -176,6 +178,7 @@ def _key(installed: Installation, compiler: Compiler) -> str:
     parts = hashlib.blake2b(digest_size=8)
     for text in (platform.machine(), *compiler.command, compiler.version):
         parts.update(text.encode() + b"\0")
+    parts.update(refusal_table().encode())
     for path in _ingredients():
         parts.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return f"torch-{installed.torch_version}-torch_npu-{installed.torch_npu_version}-{parts.hexdigest()}"
