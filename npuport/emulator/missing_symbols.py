@@ -40,17 +40,18 @@ class Gaps:
 
 
 def find_gaps(installed: Installation, compiler: Compiler) -> Gaps:
-    """Read the wheel's libraries and all that they are linked to."""
+    """Read the wheel's libraries and all that they are linked to, and what those are linked to."""
     own = [*sorted((installed.torch_npu / "lib").glob("*.so")), *sorted(installed.torch_npu.glob("_C*.so"))]
     read = {path.name: read_library(path) for path in own}
     undefined = frozenset[str]().union(*(library.undefined for library in read.values()))
     missing: set[str] = set()
-    for name in _needed(read.values()) - read.keys():
-        path = _find_library(name, installed, compiler)
-        if path is None:
-            missing.add(name)
-        else:
-            read[name] = read_library(path)
+    while unread := _needed(read.values()) - read.keys() - missing:
+        for name in unread:
+            path = _find_library(name, installed, compiler)
+            if path is None:
+                missing.add(name)
+            else:
+                read[name] = read_library(path)
     defined = frozenset[str]().union(*(library.defined for library in read.values()))
     return Gaps(frozenset(missing), frozenset(name for name in undefined - defined if not _PYTHON.match(name)))
 
@@ -64,6 +65,7 @@ def failing_functions(symbols: Iterable[str]) -> str:
     lines = [
         "// Written by the build: functions that torch_npu links to and that are not emulated.",
         "#include <stdexcept>",
+        "#include <string>",
         "",
         '#define EXPORT extern "C" __attribute__((visibility("default")))',
         'extern "C" int npuport_not_emulated(const char* function);',

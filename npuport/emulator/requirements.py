@@ -74,8 +74,8 @@ def installation(python: str) -> Installation:
     for variable, build in (("cuda", "CUDA"), ("hip", "ROCm")):
         if torch_variables.get(variable):
             raise EmulatorError(
-                f"torch {installed.torch_version} of {python} is a build for {build}, which torch_npu does not stand; "
-                "install the CPU build (index-url https://download.pytorch.org/whl/cpu)"
+                f"torch {installed.torch_version} of {python} is a build for {build}; torch_npu aborts beside it: "
+                "install the CPU build of torch"
             )
     check_pair(installed)
     return installed
@@ -98,7 +98,7 @@ def _release(version: str) -> str:
 
 def _package_folder(python: str, name: str, origin: str | None) -> Path:
     if origin is None:
-        raise EmulatorError(f"{python} has no {name}; install torch==2.13.0 and torch_npu==2.13.0 into it")
+        raise EmulatorError(f"{python} has no {name}; the emulated device needs both torch and torch_npu (npuport[npu])")
     return Path(origin).parent
 
 

@@ -36,6 +36,9 @@ EXPORTED Result aclrtSetStreamOverflowSwitch(void*, uint32_t) { return kSuccess;
 EXPORTED Result aclrtSetStreamFailureMode(void*, uint64_t) { return kSuccess; }
 EXPORTED Result aclrtSetStreamAttribute(void*, int, void*) { return kSuccess; }
 
+// Of the collective library; without it torch_npu warns at each start.
+EXPORTED Result HcclSetConfig(int, int64_t) { return kSuccess; }
+
 // No error outlives its call: there is no device that could report one later.
 EXPORTED Result aclrtPeekAtLastError(int) { return kSuccess; }
 EXPORTED Result aclrtGetLastError(int) { return kSuccess; }
