@@ -8,7 +8,6 @@ reads knows where a crash happened. Arguments are tables or rows (``arithmetic``
 from __future__ import annotations
 
 import argparse
-import ctypes
 import importlib
 import json
 import pkgutil
@@ -16,7 +15,7 @@ import sys
 
 import torch
 
-from tests.operator_sweep import tables
+from tests.operator_sweep import counts, tables
 from tests.operator_sweep.rows import RandomRow, Row
 
 
@@ -32,16 +31,6 @@ def all_rows() -> dict[str, Row | RandomRow]:
     return found
 
 
-def kernels_run() -> list[str]:
-    """The aclnn kernels that the device has counted."""
-    read_counts = ctypes.CDLL("libascendcl.so").npuport_read_counts
-    read_counts.argtypes, read_counts.restype = [ctypes.c_char_p, ctypes.c_int64], ctypes.c_int64
-    text = ctypes.create_string_buffer(read_counts(None, 0) + 1)
-    read_counts(text, len(text))
-    names = [line.split()[0] for line in text.value.decode().splitlines()]
-    return sorted(name.removeprefix("kernel.") for name in names if name.startswith("kernel."))
-
-
 def write(**entry: object) -> None:
     """One line, out of the process before anything else can happen."""
     sys.stdout.write(json.dumps(entry) + "\n")
@@ -55,7 +44,6 @@ def main() -> None:
     parser.add_argument("--after", default="")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    torch.set_warn_always(True)
     rows = all_rows()
     names = list(rows)
     for name in names[names.index(options.after) + 1 if options.after else 0 :]:
@@ -63,7 +51,7 @@ def main() -> None:
             continue
         write(begin=name)
         write(end=name, failures=list(rows[name].failures()))
-    write(kernels=kernels_run())
+    write(kernels=counts.kernels_run())
 
 
 if __name__ == "__main__":

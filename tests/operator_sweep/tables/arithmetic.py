@@ -71,7 +71,7 @@ ROWS = [
     Row("maximum", torch.maximum, pair(), ALL, gradient=True),
     Row("minimum", torch.minimum, pair(), ALL, gradient=True),
     Row("gcd", torch.gcd, pair(), INTEGERS),
-    Row("add_relu", lambda x, y: torch._add_relu(x, y), same(2), FLOATS),
+    Row("add_relu", torch._add_relu, same(2)),
     Row("addcmul", lambda x, y, z: torch.addcmul(x, y, z, value=0.5), same(3), FLOATS, gradient=True),
     Row("addcmul_", lambda x, y, z: x.addcmul_(y, z, value=2), same(3), NUMBERS),
     Row(
