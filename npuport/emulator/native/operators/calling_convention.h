@@ -11,6 +11,7 @@
 #pragma once
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ScalarOps.h>
 
 #include <cstdint>
 #include <functional>
@@ -138,7 +139,8 @@ template <class... Types> struct Operator<void (*)(Types...)> {
 int run_operator(Executor* executor);
 
 // ---- what bodies share ---------------------------------------------------------------------------------------------
-// Outputs come allocated, with the dtype that torch_npu worked out: the result is cast into it.
+// Outputs come allocated, with the dtype that torch_npu worked out. ATen's `_out` functions compute into them and are
+// used where there is one; elsewhere the result is cast into the output.
 inline void write(Tensor& out, const Tensor& result) { out.copy_(result); }
 // For an output that the caller may leave out.
 inline void write_if_wanted(Tensor& out, const Tensor& result) {
@@ -147,6 +149,8 @@ inline void write_if_wanted(Tensor& out, const Tensor& result) {
 // For an output whose shape only the result knows; its memory holds at least as many elements.
 void write_shaped(ShapedOutput out, const Tensor& result);
 
+// A number as an operand: it takes part in type promotion as Python numbers do.
+inline Tensor number(const Scalar& value) { return at::native::wrapped_scalar_tensor(value); }
 // No dimensions given means all of them.
 inline at::OptionalIntArrayRef dimensions(const IntList& values) {
   return values.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(values);

@@ -34,7 +34,10 @@ EXPORTED aclTensor* aclCreateTensor(const int64_t* sizes, uint64_t rank, int dat
     return nullptr;
   }
   char* first = static_cast<char*>(storage) + offset * static_cast<int64_t>(c10::elementSize(type));
-  return new aclTensor{at::from_blob(first, {sizes, rank}, {strides, rank}, at::TensorOptions(type))};
+  Tensor tensor = at::from_blob(first, {sizes, rank}, {strides, rank}, at::TensorOptions(type));
+  // ATen shrinks an output that is too large, and torch_npu would hand out what was never written. This refuses.
+  tensor.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(false);
+  return new aclTensor{std::move(tensor)};
 }
 
 EXPORTED aclScalar* aclCreateScalar(void* value, int data_type) {

@@ -1,0 +1,58 @@
+"""Runs rows in this process and writes what happened: one JSON object a line.
+
+``{"begin": "table/row"}`` comes before a row, ``{"end": "table/row", "failures": [...]}`` after it, so that whoever
+reads knows where a crash happened. Arguments are tables or rows (``arithmetic``, ``arithmetic/add``); none means all.
+``--after table/row`` leaves out everything up to that row. The last line has the kernels that ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import pkgutil
+import sys
+
+import torch
+
+from tests.operator_sweep import counts, tables
+from tests.operator_sweep.rows import RandomRow, Row
+
+
+def all_rows() -> dict[str, Row | RandomRow]:
+    """Every row of every table, under ``table/row``."""
+    found: dict[str, Row | RandomRow] = {}
+    for module in sorted(pkgutil.iter_modules(tables.__path__), key=lambda module: module.name):
+        for row in importlib.import_module(f"{tables.__name__}.{module.name}").ROWS:
+            name = f"{module.name}/{row.name}"
+            if name in found:
+                raise SystemExit(f"two rows are called {name}")
+            found[name] = row
+    return found
+
+
+def write(**entry: object) -> None:
+    """One line, out of the process before anything else can happen."""
+    sys.stdout.write(json.dumps(entry) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Runs what the command line names."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("wanted", nargs="*")
+    parser.add_argument("--after", default="")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = all_rows()
+    names = list(rows)
+    for name in names[names.index(options.after) + 1 if options.after else 0 :]:
+        if options.wanted and name not in options.wanted and name.split("/")[0] not in options.wanted:
+            continue
+        write(begin=name)
+        write(end=name, failures=list(rows[name].failures()))
+    write(kernels=counts.kernels_run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The rows, one module a group of operators. A module has ``ROWS``, a list; nothing is registered."""
