@@ -3,6 +3,8 @@
 
 #include <string>
 
+Counter* counter_of(const char* kernel) { return npuport_counter((std::string("kernel.") + kernel).c_str()); }
+
 static int fail(const Executor& executor, const char* reason) {
   npuport_set_recent_error((std::string(executor.kernel) + ": " + reason).c_str());
   return KERNEL_FAILED;

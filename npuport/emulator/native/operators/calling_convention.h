@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -68,6 +69,11 @@ template <> struct Parameter<IntList> {
   using CType = aclIntArray*;
   static IntList take(CType value) { return value ? value->values : IntList(); }
 };
+// Copied: torch_npu may have let go of the text by the time the operator runs.
+template <> struct Parameter<std::string> {
+  using CType = const char*;
+  static std::string take(CType value) { return value ? value : ""; }
+};
 template <> struct Parameter<FloatList> {
   using CType = aclFloatArray*;
   static FloatList take(CType value) { return value ? value->values : FloatList(); }
@@ -96,6 +102,9 @@ constexpr int SUCCESS = 0;
 constexpr int PARAMETER_REFUSED = 161002;  // ACLNN_ERR_PARAM_INVALID, what torch_npu reports for a dtype without kernel
 constexpr int KERNEL_FAILED = 561000;      // ACLNN_ERR_INNER
 
+// Counts the runs of this kernel.
+Counter* counter_of(const char* kernel);
+
 inline void note_dtype(std::vector<at::ScalarType>& dtypes, const Tensor& tensor) {
   dtypes.push_back(tensor.defined() ? tensor.scalar_type() : at::ScalarType::Undefined);
 }
@@ -110,7 +119,7 @@ template <class Signature> struct Operator;
 template <class... Types> struct Operator<void (*)(Types...)> {
   template <void (*body)(Types...), const char* kernel>
   static int prepare(typename Parameter<Types>::CType... values, uint64_t* workspace_size, Executor** executor) {
-    static Counter* const counter = npuport_counter((std::string("kernel.") + kernel).c_str());
+    static Counter* const counter = counter_of(kernel);
     static const Refusals* const refusals = refusals_of(kernel);
     auto arguments = std::make_tuple(Parameter<Types>::take(values)...);
     if (refusals) {
