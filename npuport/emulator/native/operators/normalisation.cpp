@@ -95,11 +95,3 @@ OPERATOR(BatchNormBackward, (Tensor gradient, Tensor input, Tensor weight, Tenso
       training, epsilon, three(wanted));
   write_gradients(found, input_gradient, weight_gradient, bias_gradient);
 })
-
-// ---- weights -------------------------------------------------------------------------------------------------------
-OPERATOR(Renorm, (Tensor input, Scalar exponent, int64_t dimension, Scalar largest_norm, Tensor out), {
-  at::renorm_out(out, input, exponent, dimension, largest_norm);
-})
-OPERATOR(InplaceRenorm, (Tensor input, Scalar exponent, int64_t dimension, Scalar largest_norm), {
-  input.renorm_(exponent, dimension, largest_norm);
-})
