@@ -5,9 +5,9 @@
 ``CALLS.json`` holds the torch functions that torch_npu routes to each kernel (``kernels``: name, functions). The
 folders are checkouts of CANN's operator libraries, https://gitcode.com/cann/ops-math and
 https://gitcode.com/cann/ops-nn, which describe each kernel on a page ``docs/aclnnName.md``: its C function and a table
-of its arguments with their dtypes. The tables name what any processor takes; what the Atlas A2 (Ascend 910B) does not take besides is not told apart, so the
-lists are rather too long than too short. Only names and dtypes are kept, of kernels that a torch operator of the
-vendor's tables leads to.
+of its arguments with their dtypes. The tables name what any processor takes; what the Atlas A2 (Ascend 910B) does not
+take besides is not told apart, so the lists are rather too long than too short. Only names and dtypes are kept, of
+kernels that a torch operator of the vendor's tables leads to.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _release(version: str) -> str:
 
 def _package_folder(python: str, name: str, origin: str | None) -> Path:
     if origin is None:
-        raise EmulatorError(f"{python} has no {name}; the emulated device needs both torch and torch_npu (npuport[npu])")
+        raise EmulatorError(f"{python} has no {name}; the emulated device needs torch and torch_npu (npuport[npu])")
     return Path(origin).parent
 
 

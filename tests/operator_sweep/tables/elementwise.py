@@ -92,7 +92,9 @@ def functions() -> list[Row]:
         ]
         if name in WITHOUT_SMALL_WHOLE:
             reason = "torch_npu asks for a whole output, op_plugin_functions.yaml"
-            rows.append(Row(f"{name}_whole", function, one(), WITHOUT_SMALL_WHOLE[name], refused="561000", reason=reason))
+            rows.append(
+                Row(f"{name}_whole", function, one(), WITHOUT_SMALL_WHOLE[name], refused="561000", reason=reason)
+            )
     return rows
 
 
