@@ -13,6 +13,8 @@ from typing import TypeAlias
 import pytest
 
 from npuport.analysis.module import ProjectFacts
+from npuport.emulator.build import build_state, built_emulator
+from npuport.emulator.environment import emulated_environment
 from npuport.engine.checking import Checker, check_source
 from npuport.engine.finding import Finding
 from npuport.engine.fixing import Fixed, fix_source
@@ -107,3 +109,54 @@ def git(folder: Path, *arguments: str) -> str:
         ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True, env=environment()
     )
     return done.stdout
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """The emulated device, built for the interpreter of the tests.
+
+    Attributes:
+        libraries: the folder of its libraries.
+        environment: the environment of a child that runs on it, strict about dtypes, with one thread a process.
+    """
+
+    libraries: Path
+    environment: dict[str, str]
+
+    def run(
+        self,
+        code_or_script: str | Path,
+        *arguments: str | Path,
+        environment: Mapping[str, str] = {},
+        cwd: Path | None = None,
+        seconds: float = 120,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python code (a text) or a script (a path) on the device.
+
+        Args:
+            code_or_script: what to run, with the interpreter of the tests.
+            arguments: what ``sys.argv`` has after the first.
+            environment: changes to the child's environment.
+            cwd: where it runs; for code, modules are imported from here.
+            seconds: how long it may take.
+        """
+        what = [str(code_or_script)] if isinstance(code_or_script, Path) else ["-c", code_or_script]
+        return subprocess.run(
+            [sys.executable, *what, *map(str, arguments)],
+            cwd=cwd,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+        )
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Emulator:
+    """Builds the emulated device on first use; workers of xdist wait for each other in the cache of builds."""
+    fault = build_state(sys.executable).fault
+    if fault:
+        pytest.skip(fault)
+    libraries = built_emulator(sys.executable)
+    return Emulator(libraries, emulated_environment(libraries, environment(OMP_NUM_THREADS="1")))
