@@ -12,7 +12,7 @@ import pytest
 
 from npuport.device import choice
 from npuport.device.choice import Device, child_environment, choose_device
-from npuport.device.npu import ask_npu, signs_of_npu
+from npuport.device.npu import make_tensor, signs_of_npu
 from npuport.emulator.build import BuildState
 from npuport.sources.errors import UsageError
 
@@ -89,7 +89,9 @@ def test_an_emulated_device_is_not_taken_for_a_real_one(with_driver: Path, tmp_p
 
 @pytest.mark.usefixtures("no_emulator")
 def test_without_any_device_the_cpu_is_not_taken_by_itself(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no device is ready.*davinci.*there is no g\+\+; `--device cpu`"):
+    with pytest.raises(
+        UsageError, match=r"no NPU is ready.*davinci.*nor the emulated device: there is no g\+\+; `--device cpu`"
+    ):
         choose_device(None, sys.executable, {"PATH": ""}, tmp_path)
     with pytest.raises(UsageError, match=r"^there is no g\+\+$"):
         choose_device("emulated", sys.executable)
@@ -103,7 +105,7 @@ def test_an_unknown_device_is_refused() -> None:
 
 def test_a_device_that_hangs_is_given_up(tmp_path: Path) -> None:
     python = program(tmp_path / "python", "exec sleep 30")
-    assert "more than 0 s" in ask_npu(python, limit=0.2).fault
+    assert "more than 0 s" in make_tensor(python, limit=0.2).fault
 
 
 @pytest.mark.parametrize(
@@ -114,11 +116,11 @@ def test_a_device_that_hangs_is_given_up(tmp_path: Path) -> None:
     ],
 )
 def test_a_child_that_dies_is_told(tmp_path: Path, text: str, fault: str) -> None:
-    assert ask_npu(program(tmp_path / "python", text)).fault.endswith(fault)
+    assert make_tensor(program(tmp_path / "python", text)).fault.endswith(fault)
 
 
 def test_an_interpreter_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert "cannot run" in ask_npu(str(tmp_path / "none")).fault
+    assert "cannot run" in make_tensor(str(tmp_path / "none")).fault
 
 
 def test_the_first_cause_is_told_rather_than_its_consequence(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_the_first_cause_is_told_rather_than_its_consequence(tmp_path: Path) -> 
         "try:\n    raise OSError('libascendcl.so: cannot open')\n"
         "except OSError as error:\n    raise RuntimeError('Failed to load the backend extension') from error\n"
     )
-    answer = ask_npu(sys.executable, {**os.environ, "PYTHONPATH": str(tmp_path)})
+    answer = make_tensor(sys.executable, {**os.environ, "PYTHONPATH": str(tmp_path)})
     assert answer.fault == "OSError: libascendcl.so: cannot open"
 
 

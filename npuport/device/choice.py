@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from npuport.device.npu import NODES, Answer, ask_npu, signs_of_npu
+from npuport.device.npu import NODES, Answer, real_npu
 from npuport.emulator.build import build_state, built_emulator
 from npuport.emulator.environment import emulated_environment
 from npuport.sources.errors import UsageError
@@ -43,6 +43,7 @@ def choose_device(
     python: str = sys.executable,
     environment: Mapping[str, str] = os.environ,
     nodes: Path = NODES,
+    answer: Answer | None = None,
 ) -> Device:
     """The device that is wanted, else the best one that is ready.
 
@@ -53,6 +54,7 @@ def choose_device(
         python: the interpreter that will run on it.
         environment: in which a real NPU is looked for.
         nodes: the folder of device nodes.
+        answer: of ``real_npu``, where it was asked already.
 
     Raises:
         UsageError: the device is not ready; one line says why and what to do.
@@ -63,7 +65,7 @@ def choose_device(
         return Device("cpu", "it was asked for", "CPU", python)
     if wanted == "emulated":
         return _emulated(python, "it was asked for")
-    answer = npu_answer(python, environment, nodes)
+    answer = answer or real_npu(python, environment, nodes)
     if not answer.fault:
         return Device("npu", "it was asked for" if wanted else "a tensor could be made on it", answer.name, python)
     if wanted == "npu":
@@ -72,14 +74,7 @@ def choose_device(
     try:
         return _emulated(python, no_npu)
     except UsageError as error:
-        raise UsageError(f"no device is ready: {no_npu}; {error}; `--device cpu` runs on the CPU") from error
-
-
-def npu_answer(python: str, environment: Mapping[str, str] = os.environ, nodes: Path = NODES) -> Answer:
-    """What a real NPU answers; nothing is asked where there is no sign of one."""
-    if signs_of_npu(environment, nodes):
-        return ask_npu(python, environment)
-    return Answer(fault="neither npu-smi nor a node /dev/davinci* is here")
+        raise UsageError(f"{no_npu}; nor the emulated device: {error}; `--device cpu` runs on the CPU") from error
 
 
 def child_environment(

@@ -62,11 +62,13 @@ class Answer:
     Attributes:
         name: of the device, as torch_npu calls it; empty where there is a fault.
         count: how many devices there are.
+        emulated: the libraries that answered are the emulated device's.
         fault: why there is no tensor, in one line; empty where there is one.
     """
 
     name: str = ""
     count: int = 0
+    emulated: bool = False
     fault: str = ""
 
 
@@ -76,8 +78,18 @@ def signs_of_npu(environment: Mapping[str, str], nodes: Path = NODES) -> Signs:
     return Signs(shutil.which("npu-smi", path=environment.get("PATH")), tuple(found))
 
 
-def ask_npu(python: str, environment: Mapping[str, str] = os.environ, limit: float = TENSOR_LIMIT) -> Answer:
-    """Make a tensor on the NPU in a child of an interpreter; no error is raised.
+def real_npu(python: str, environment: Mapping[str, str] = os.environ, nodes: Path = NODES) -> Answer:
+    """What a real NPU answers; nothing is tried where there is no sign of one."""
+    if not signs_of_npu(environment, nodes):
+        return Answer(fault="neither npu-smi nor a node /dev/davinci* is here")
+    answer = make_tensor(python, environment)
+    if answer.emulated:
+        return Answer(fault="what answers is an emulated device, from LD_LIBRARY_PATH")
+    return answer
+
+
+def make_tensor(python: str, environment: Mapping[str, str] = os.environ, limit: float = TENSOR_LIMIT) -> Answer:
+    """Make a tensor on the device "npu" in a child of an interpreter; no error is raised.
 
     Args:
         python: the interpreter whose torch and torch_npu are tried.
@@ -106,11 +118,7 @@ def _answer(done: subprocess.CompletedProcess[str]) -> Answer:
         data = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
         return Answer(fault=f"making a tensor on it ended with {_ending(done.returncode)}: {_last_line(done.stderr)}")
-    if "fault" in data:
-        return Answer(fault=data["fault"])
-    if data["emulated"]:
-        return Answer(fault="what answers is an emulated device that LD_LIBRARY_PATH names")
-    return Answer(data["name"], data["count"])
+    return Answer(fault=data["fault"]) if "fault" in data else Answer(**data)
 
 
 def _ending(status: int) -> str:

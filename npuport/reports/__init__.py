@@ -4,6 +4,7 @@
 - ``full``, ``concise``, ``json_format``, ``github``, ``statistics``
 - ``fixes``       the diff and what ``fix`` says of it
 - ``catalogue``   the list of rules, for the terminal and the README
+- ``diagnosis``   what ``doctor`` found
 
 Formats get findings and texts; they never check, fix or read settings.
 """
