@@ -83,7 +83,7 @@ def _script_folder(configuration: Configuration) -> str:
         return script if os.path.isdir(script) else os.path.dirname(script)
     try:
         spec = importlib.util.find_spec(configuration.script)
-    except (ImportError, ValueError):  # told when it is run
+    except Exception:  # it is raised again, and told, when the module is run
         spec = None
     return os.path.dirname(spec.origin) if spec is not None and spec.origin else os.getcwd()
 
