@@ -33,6 +33,13 @@ class SyncVectorEnv(gymnasium.vector.SyncVectorEnv):  # type: ignore[misc]
         return (*result, infos)
 
 
+class TransformObservation(gymnasium.wrappers.TransformObservation):  # type: ignore[misc]
+    """The wrapper without the observation space, which it then left as it was."""
+
+    def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
+        super().__init__(env, func, observation_space)
+
+
 def _of(infos: dict[str, Any], environment: int) -> dict[str, Any]:
     """What one of several environments told."""
     return {
@@ -42,10 +49,16 @@ def _of(infos: dict[str, Any], environment: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the program with the old vector environments where gymnasium is a later one."""
+def install(_watch: object = None) -> None:
+    """Put the old vector environments and wrappers in place where gymnasium is a later one."""
     if int(gymnasium.__version__.partition(".")[0]) >= 1:
         gymnasium.vector.SyncVectorEnv = SyncVectorEnv
+        gymnasium.wrappers.TransformObservation = TransformObservation
+
+
+def main() -> None:
+    """Run the program with them."""
+    install()
     program, *arguments = sys.argv[1:]
     sys.argv = [program, *arguments]
     sys.path[0] = str(Path(program).parent)

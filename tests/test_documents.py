@@ -146,19 +146,26 @@ def test_no_file_holds_a_path_of_one_machine() -> None:
     assert not found
 
 
+PACKAGES = sorted(
+    str(path.parent.relative_to(REPOSITORY / "npuport"))
+    for path in (REPOSITORY / "npuport").rglob("__init__.py")
+    if path.parent != REPOSITORY / "npuport"
+)
+
+
 def test_every_package_is_in_the_wheel() -> None:
-    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    mapped = {folder: package for package, folder in settings["package-dir"].items()}
     folders = [
         path.parent.relative_to(REPOSITORY)
-        for top in ("npuport", "rules")
+        for top in ("npuport", *mapped)
         for path in (REPOSITORY / top).rglob("__init__.py")
     ]
-    names = {".".join(folder.parts) for folder in folders}
-    packages = {f"npuport.{name}" if name.partition(".")[0] == "rules" else name for name in names}
-    assert set(settings["tool"]["setuptools"]["packages"]) == packages
+    packages = {".".join((mapped.get(folder.parts[0], folder.parts[0]), *folder.parts[1:])) for folder in folders}
+    assert set(settings["packages"]) == packages
 
 
-@pytest.mark.parametrize("package", ["analysis", "cli", "engine", "engine/rewriting", "reports", "sources"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_docstring_of_a_package_names_its_modules(package: str) -> None:
     folder = REPOSITORY / "npuport" / package
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""

@@ -17,6 +17,7 @@ from npuport.sources.errors import UsageError
 COMMANDS = {
     "check": "npuport.cli.check",
     "fix": "npuport.cli.fix",
+    "doctor": "npuport.cli.doctor",
     "rules": "npuport.cli.rules",
     "explain": "npuport.cli.explain",
     "completion": "npuport.cli.completion",

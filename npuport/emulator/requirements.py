@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from npuport.emulator.errors import EmulatorError
+from npuport.facts.pairs import torch_release
 
 MACHINES = ("x86_64", "aarch64")
 
 # Run in the interpreter that is asked for. -P and -I would change what it finds, so neither is used.
 _FIND_PACKAGES = """
 import importlib.util, json, platform, sys
-found = {"c_library": platform.libc_ver(sys.executable)[0]}
+found = {"python": platform.python_version(), "c_library": platform.libc_ver(sys.executable)[0]}
 for name in ("torch", "torch_npu"):
     spec = importlib.util.find_spec(name)
     found[name] = spec.origin if spec else None
@@ -63,13 +64,13 @@ def installation(python: str) -> Installation:
         EmulatorError: the interpreter does not run, has no torch or no torch_npu, a torch for CUDA or ROCm, a C
             library other than glibc, or a torch and a torch_npu that do not pair.
     """
-    found = _found_packages(python)
+    found = find_packages(python)
     if found["c_library"] != "glibc":
         raise EmulatorError(f"the emulated device needs glibc, as torch_npu does; {python} runs on another C library")
     torch, torch_npu = (_package_folder(python, name, found[name]) for name in ("torch", "torch_npu"))
-    torch_variables = _version_variables(torch)
+    torch_variables = version_variables(torch)
     installed = Installation(
-        python, torch, torch_npu, torch_variables["__version__"], _version_variables(torch_npu)["__version__"]
+        python, torch, torch_npu, torch_variables["__version__"], version_variables(torch_npu)["__version__"]
     )
     for variable, build in (("cuda", "CUDA"), ("hip", "ROCm")):
         if torch_variables.get(variable):
@@ -83,17 +84,12 @@ def installation(python: str) -> Installation:
 
 def check_pair(installed: Installation) -> None:
     """Raise EmulatorError unless torch and torch_npu are of one release, as the vendor demands."""
-    torch, torch_npu = _release(installed.torch_version), _release(installed.torch_npu_version)
+    torch, torch_npu = torch_release(installed.torch_version), torch_release(installed.torch_npu_version)
     if torch != torch_npu:
         raise EmulatorError(
             f"torch {installed.torch_version} and torch_npu {installed.torch_npu_version} of {installed.python} do "
             f"not pair; install torch=={torch_npu} for this torch_npu, or a torch_npu for torch {torch}"
         )
-
-
-def _release(version: str) -> str:
-    """The release X.Y.Z that must be the same for both: without local part, post-release and candidate."""
-    return ".".join(re.findall(r"\d+", version)[:3])
 
 
 def _package_folder(python: str, name: str, origin: str | None) -> Path:
@@ -102,11 +98,18 @@ def _package_folder(python: str, name: str, origin: str | None) -> Path:
     return Path(origin).parent
 
 
-def _found_packages(python: str) -> dict[str, str | None]:
+def find_packages(python: str) -> dict[str, str | None]:
+    """Where ``torch`` and ``torch_npu`` of an interpreter are, its version (``python``) and its ``c_library``.
+
+    Raises:
+        EmulatorError: the interpreter does not run.
+    """
     try:
         done = subprocess.run([python, "-c", _FIND_PACKAGES], capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EmulatorError(f"cannot run {python}: {error}") from error
+    except OSError as error:
+        raise EmulatorError(f"cannot run {python}: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise EmulatorError(f"{python} does not answer in {error.timeout:.0f} s") from error
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise EmulatorError(f"{python} cannot be asked for torch: {reason}")
@@ -114,8 +117,12 @@ def _found_packages(python: str) -> dict[str, str | None]:
     return found
 
 
-def _version_variables(package: Path) -> dict[str, str]:
-    """The texts that a package's ``version.py`` assigns; ``None`` is left out."""
+def version_variables(package: Path) -> dict[str, str]:
+    """The texts that a package's ``version.py`` assigns; ``None`` is left out.
+
+    Raises:
+        EmulatorError: there is none, or it names no version.
+    """
     path = package / "version.py"
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """What torch_npu can do, by release: the shipped data files in ``data/`` and their look-ups.
 
 - ``releases``  releases of torch_npu, in order
+- ``pairs``     torch, torch_npu and CANN that go together
 - ``api``       names of torch.cuda and environment variables, and their twins
 - ``operators`` dtypes, limits and support of operators, as the vendor lists them
 - ``refusals``  dtypes that CANN's kernels refuse beyond doubt

@@ -9,7 +9,8 @@ def difference(expected: object, actual: object, tolerance: float) -> str:
     """Says how `actual`, from the device, differs from `expected`, from the CPU; empty where it does not.
 
     Structure, dtype and shape must be equal always. Values must be equal bit for bit (a NaN equals a NaN) where
-    `tolerance` is 0; else within it, relative to the larger of 1 and the expected value.
+    `tolerance` is 0; else within it, relative to the larger of 1 and the expected value. It is that of float32; a
+    coarser dtype's is larger by as much as its epsilon.
     """
     if isinstance(expected, torch.Tensor):
         if not isinstance(actual, torch.Tensor):
@@ -45,7 +46,8 @@ def _close(expected: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bo
     left, right = expected.double(), actual.double()
     near = (left == right) | (left.isnan() & right.isnan())
     if tolerance:
-        near |= (left - right).abs() <= tolerance * left.abs().clamp(min=1)
+        coarseness = torch.finfo(expected.dtype).eps / torch.finfo(torch.float32).eps
+        near |= (left - right).abs() <= tolerance * coarseness * left.abs().clamp(min=1)
     return bool(near.all())
 
 

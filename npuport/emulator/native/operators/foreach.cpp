@@ -30,23 +30,24 @@ EACH_FUNCTION(Sqrt, sqrt)
 EACH_FUNCTION(Tan, tan)
 EACH_FUNCTION(Tanh, tanh)
 
-// A tensor each, a number for all, or a number each.
+// A tensor each, a number for all, or a number each. ATen's power has a form of its own for a number, which rounds
+// otherwise; the other functions get it as a tensor.
 #define EACH_SCALED_PAIR(NAME, FUNCTION)                                                                           \
   OPERATOR(Foreach##NAME##ListV2, (TensorList self, TensorList other, Scalar alpha, TensorList out), {             \
     for (size_t i = 0; i < self.size(); i++) at::FUNCTION##_out(out[i], self[i], other[i], alpha);                 \
   })                                                                                                               \
-  EACH_NUMBER(NAME, FUNCTION)
+  EACH_NUMBER(NAME, FUNCTION, number)
 #define EACH_PAIR(NAME, FUNCTION)                                                                                  \
   OPERATOR(Foreach##NAME##List, (TensorList self, TensorList other, TensorList out), {                             \
     for (size_t i = 0; i < self.size(); i++) at::FUNCTION##_out(out[i], self[i], other[i]);                        \
   })                                                                                                               \
-  EACH_NUMBER(NAME, FUNCTION)
-#define EACH_NUMBER(NAME, FUNCTION)                                                                                \
+  EACH_NUMBER(NAME, FUNCTION, number)
+#define EACH_NUMBER(NAME, FUNCTION, OPERAND)                                                                       \
   OPERATOR(Foreach##NAME##ScalarV2, (TensorList self, Scalar other, TensorList out), {                             \
-    for (size_t i = 0; i < self.size(); i++) at::FUNCTION##_out(out[i], self[i], number(other));                   \
+    for (size_t i = 0; i < self.size(); i++) at::FUNCTION##_out(out[i], self[i], OPERAND(other));                  \
   })                                                                                                               \
   OPERATOR(Foreach##NAME##ScalarList, (TensorList self, ScalarList other, TensorList out), {                       \
-    for (size_t i = 0; i < self.size(); i++) at::FUNCTION##_out(out[i], self[i], number(other[i]));                \
+    for (size_t i = 0; i < self.size(); i++) at::FUNCTION##_out(out[i], self[i], OPERAND(other[i]));               \
   })
 EACH_SCALED_PAIR(Add, add)
 EACH_SCALED_PAIR(Sub, sub)
@@ -54,7 +55,10 @@ EACH_PAIR(Mul, mul)
 EACH_PAIR(Div, div)
 EACH_PAIR(Maximum, maximum)
 EACH_PAIR(Minimum, minimum)
-EACH_PAIR(Pow, pow)
+OPERATOR(ForeachPowList, (TensorList self, TensorList exponent, TensorList out), {
+  for (size_t i = 0; i < self.size(); i++) at::pow_out(out[i], self[i], exponent[i]);
+})
+EACH_NUMBER(Pow, pow, Scalar)
 OPERATOR(ForeachPowScalarAndTensor, (Scalar self, TensorList exponent, TensorList out), {
   for (size_t i = 0; i < out.size(); i++) at::pow_out(out[i], self, exponent[i]);
 })

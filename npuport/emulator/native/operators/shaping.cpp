@@ -24,7 +24,7 @@ OPERATOR(RepeatInterleaveIntWithDim, (Tensor self, int64_t repeats, int64_t dim,
   write(out, at::repeat_interleave(self, repeats, dim, length));
 })
 OPERATOR(RepeatInterleaveTensor, (Tensor repeats, int64_t length, Tensor out), {
-  write(out, at::repeat_interleave(repeats, length));
+  write(out, at::repeat_interleave(repeats, std::optional<int64_t>(length)));
 })
 // Sums the gradient over the copies of each element.
 OPERATOR(RepeatInterleaveGrad, (Tensor gradient, Tensor repeats, int64_t dim, Tensor out), {

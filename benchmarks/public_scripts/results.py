@@ -1,0 +1,73 @@
+"""What a run of a port comes to: whether it trained, where, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from npuport.observe.measurement import DOWN, UP, WAITS, Measurement
+
+
+class Verdict(Enum):
+    """How a port fared on the emulated device."""
+
+    TRAINED = "trained on the device"
+    SILENT = "silently on the CPU"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class PortResult:
+    """One script after one port.
+
+    Attributes:
+        on_device: its run on the emulated device; None where the port itself could not be made.
+        without: its run on a CPU without torch_npu, likewise.
+        fault: why the port could not be made.
+    """
+
+    script: str
+    port: str
+    on_device: Measurement | None
+    without: Measurement | None
+    fault: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Training is at least one optimiser step, in a run that came to its end."""
+        if self.on_device is None or not came_to_its_end(self.on_device):
+            return Verdict.STOPPED
+        return Verdict.TRAINED if self.on_device.device_parameters else Verdict.SILENT
+
+    @property
+    def why(self) -> str:
+        """Why it stopped; empty where it did not."""
+        if self.verdict is not Verdict.STOPPED:
+            return ""
+        return self.fault if self.on_device is None else _why(self.on_device)
+
+    @property
+    def runs_without_torch_npu(self) -> bool:
+        """Whether the same source trains on a machine without torch_npu."""
+        return self.without is not None and came_to_its_end(self.without)
+
+    @property
+    def why_not_without(self) -> str:
+        """Why it does not."""
+        return "" if self.without is None or self.runs_without_torch_npu else _why(self.without)
+
+    @property
+    def events_per_step(self) -> float:
+        """Copies between host and device, and waits, per environment step."""
+        return self.on_device.per_transition(UP, DOWN, *WAITS) if self.on_device else 0.0
+
+
+def came_to_its_end(measurement: Measurement) -> bool:
+    """Whether a run reached its last step and trained."""
+    return measurement.outcome.ending in ("finished", "steps") and measurement.updates > 0
+
+
+def _why(measurement: Measurement) -> str:
+    if measurement.outcome.error:
+        return measurement.outcome.error
+    return "no optimiser step was made" if measurement.updates == 0 else measurement.outcome.ending
