@@ -83,12 +83,14 @@ class Episode:
         transition: live transitions over all environments when it ended.
         environment: number of the environment, in the order in which they were made.
         length: transitions of the episode.
+        cut: the script reset the environment before the episode had ended.
     """
 
     transition: int
     environment: int
     episodic_return: float
     length: int
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ class Measurement:
         losses: the first loss values in the order of ``backward``; None where reading it was not possible.
         transition_at: seconds since the script's first line, at every thousandth transition.
         not_measured: what could not be seen in this run, in words.
+        extra: what a hook of another's added, by name.
+        output: the end of what the script wrote, where that was kept from the terminal.
     """
 
     script: str
@@ -162,6 +166,8 @@ class Measurement:
     episodes: list[Episode] = field(default_factory=list)
     transition_at: list[float] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    output: str = ""
 
     def per_transition(self, *events: str) -> float:
         """Calls of these events after the first environment step, per live transition; 0 without transitions."""

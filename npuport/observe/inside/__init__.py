@@ -1,6 +1,13 @@
 """What runs in the process of a watched script: hooks, counters, and the writing of the measurement.
 
-Started by ``npuport.observe.run`` as ``python -m npuport.observe.inside CONFIG.json``; nothing outside this package
-imports it. It alone, of ``npuport.observe``, imports torch, gymnasium and stable_baselines3, and only where the
-script's environment has them.
+Started by ``npuport.observe.run`` as ``python inside/__main__.py CONFIG.json``; nothing outside imports it. It alone,
+of ``npuport.observe``, touches torch, gymnasium and stable_baselines3, and none before the script has imported it.
+
+- ``script``      runs the script as Python would; ``endings``: what it ended by
+- ``watch``       what is known while it runs; ``snapshot``: written down, so that it survives any end
+- ``counters``    events by line; ``lines``: which line of the user's files is at work
+- ``hooks``       all hooks; ``importing``: each waits for the module that it is about
+- ``stepping``, ``environments``, ``vector_environments``, ``stable_baselines``  transitions and episodes
+- ``device_events``  copies, waits and kernels as the emulated device counts them
+- ``optimisers``, ``backward``  updates and losses
 """

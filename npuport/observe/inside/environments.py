@@ -1,0 +1,70 @@
+"""Hooks gymnasium: every class of environments, wrappers and vector environments, as soon as it is defined.
+
+Classes rather than what ``gymnasium.make`` returns: environments that are made by hand are seen as well, and wrappers
+of the user's stay outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from npuport.observe.inside import stepping, vector_environments
+from npuport.observe.inside.watch import Watch
+
+
+def install(watch: Watch) -> None:
+    """Hook gymnasium when the script imports it."""
+    stepping.watch = watch
+    watch.when_imported("gymnasium.core", _hook_single)
+    watch.when_imported("gymnasium.vector.vector_env", _hook_vector)
+
+
+def on_every_subclass(cls: Any, call: Callable[[type], None]) -> None:
+    """Call for the class, its subclasses, and those that are defined later."""
+    for known in _with_subclasses(cls):
+        call(known)
+
+    def __init_subclass__(subclass: Any, **kwargs: Any) -> None:
+        super(cls, subclass).__init_subclass__(**kwargs)
+        call(subclass)
+
+    assert "__init_subclass__" not in vars(cls), f"{cls} has its own"
+    cls.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[arg-type]
+
+
+def _with_subclasses(cls: Any) -> list[type]:
+    found: list[type] = [cls]
+    for subclass in cls.__subclasses__():
+        found += _with_subclasses(subclass)
+    return found
+
+
+def _hook_single(core: ModuleType) -> None:
+    def hook(cls: type) -> None:
+        if issubclass(cls, core.Wrapper):
+            stepping.replace(cls, "step", stepping.wrapper_step)
+        elif cls is not core.Env:
+            stepping.replace(cls, "step", stepping.base_step)
+            stepping.replace(cls, "reset", stepping.base_reset)
+
+    on_every_subclass(core.Env, hook)
+
+
+def _hook_vector(vector_env: ModuleType) -> None:
+    def hook(cls: type) -> None:
+        if cls is vector_env.VectorEnv:
+            return
+        if issubclass(cls, vector_env.VectorWrapper):
+            stepping.replace(cls, "step", vector_environments.wrapper_step)
+        elif hasattr(cls, "step_wait"):
+            stepping.replace(cls, "step", vector_environments.wrapper_step)
+            stepping.replace(cls, "step_async", vector_environments.step_async)
+            stepping.replace(cls, "step_wait", vector_environments.step_wait)
+            stepping.replace(cls, "reset", vector_environments.reset)
+        else:
+            stepping.replace(cls, "step", vector_environments.step)
+            stepping.replace(cls, "reset", vector_environments.reset)
+
+    on_every_subclass(vector_env.VectorEnv, hook)

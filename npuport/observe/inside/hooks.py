@@ -1,0 +1,20 @@
+"""All hooks, each of which waits for the module that it is about."""
+
+from __future__ import annotations
+
+import importlib
+
+from npuport.observe.inside import backward, device_events, environments, optimisers, stable_baselines
+from npuport.observe.inside.watch import Watch
+
+
+def install(watch: Watch) -> None:
+    """Install what the configuration asks for; nothing is imported for it that the script does not import."""
+    environments.install(watch)
+    stable_baselines.install(watch)
+    optimisers.install(watch)
+    backward.install(watch)
+    if watch.configuration.device == "emulated":
+        device_events.install(watch)
+    if watch.configuration.extra_hook:
+        importlib.import_module(watch.configuration.extra_hook).install(watch)
