@@ -18,6 +18,7 @@ COMMANDS = {
     "check": "npuport.cli.check",
     "fix": "npuport.cli.fix",
     "doctor": "npuport.cli.doctor",
+    "validate": "npuport.cli.validate",
     "rules": "npuport.cli.rules",
     "explain": "npuport.cli.explain",
     "completion": "npuport.cli.completion",
