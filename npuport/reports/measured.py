@@ -79,6 +79,12 @@ class LineRow:
         return self.calls(UP, DOWN, "wait")
 
     @property
+    def troubles(self) -> str:
+        """What happened here beside copies, waits and kernels; empty where nothing did."""
+        words = {"refused": "refused", "fallback": "on the CPU", "float64": "float64"}
+        return ", ".join(f"{calls} {word}" for event, word in words.items() if (calls := self.calls(event)))
+
+    @property
     def verdict(self) -> str:
         """The rules that found it; where it costs something and none did, that."""
         if not self.place.filename:

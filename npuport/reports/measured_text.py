@@ -98,7 +98,8 @@ def _line(console: Console, run: Measurement, row: LineRow) -> None:
     console.print(text)
     if row.verdict:
         found = row.verdict != NOT_FOUND
-        console.print(Text(f"{' ' * len(columns)}= {row.verdict}", style="cyan" if found else "dim"), overflow="fold")
+        told = f"{row.verdict} ({row.troubles})" if row.troubles else row.verdict
+        console.print(Text(f"{' ' * len(columns)}= {told}", style="cyan" if found else "dim"), overflow="fold")
 
 
 def _columns(cells: Iterable[str]) -> str:
