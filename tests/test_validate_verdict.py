@@ -119,16 +119,18 @@ def test_scores_of_a_run() -> None:
     run = run_of(1, [float(value) for value in range(0, 1000, 10)])
     scores = scores_of(run, 475.0)
     assert scores.final == pytest.approx(sum(range(800, 1000, 10)) / 20)
-    assert scores.average == pytest.approx(495.0)
+    curve = [sum(range(0, 10 * number + 10, 10)[-20:]) / min(number + 1, 20) for number in range(100)]
+    # The first value twice: it holds before the first end, too, and the last only at the run's very end.
+    assert scores.average == pytest.approx((curve[0] + sum(curve[:-1])) / 100)
     assert scores.best == pytest.approx(scores.final)
     # The mean of episodes k-19 to k is 10 k - 95: at least 475 from k = 57 on, the 58th episode.
     assert scores.solved_at == 5800
 
 
-def test_average_weighs_by_length_and_final_takes_the_last_episode_where_none_ended_late() -> None:
-    episodes = [Episode(10, 0, 10.0, 10), Episode(100, 1, 90.0, 90)]
-    assert average_return(episodes) == pytest.approx((10 * 10 + 90 * 90) / 100)
-    assert final_return(episodes, transitions=1000) == 90.0
+def test_average_is_an_area_and_final_takes_the_last_episode_where_none_ended_late() -> None:
+    episodes = [Episode(10, 0, 10.0, 10), Episode(100, 1, 90.0, 90), Episode(100, 2, 20.0, 100)]
+    assert average_return(episodes, 400) == pytest.approx((10 * 10 + 10 * 90 + 40 * 300) / 400)
+    assert final_return(episodes, transitions=1000) == 20.0
 
 
 def test_few_episodes_solve_nothing() -> None:

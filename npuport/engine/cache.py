@@ -33,6 +33,18 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def make_cache_folder(folder: Path) -> None:
+    """Make ``.npuport_cache``, marked so that neither git nor backups take it up.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder.mkdir(exist_ok=True)
+    for name, text in (("CACHEDIR.TAG", _TAG), (".gitignore", "*\n")):
+        if not (folder / name).exists():
+            (folder / name).write_text(text, encoding="utf-8")
+
+
 class Cache:
     """What was found before, for one combination of rules and settings."""
 
@@ -94,10 +106,7 @@ class Cache:
         if not self._changed:
             return
         with suppress(OSError):
-            self._folder.mkdir(exist_ok=True)
-            for name, text in (("CACHEDIR.TAG", _TAG), (".gitignore", "*\n")):
-                if not (self._folder / name).exists():
-                    (self._folder / name).write_text(text, encoding="utf-8")
+            make_cache_folder(self._folder)
             handle, temporary = tempfile.mkstemp(dir=self._folder)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(json.dumps({"files": self._entries}))  # dump() itself is several times slower

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -26,6 +26,8 @@ _INSIDE = Path(__file__).parent / "inside" / "__main__.py"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _HASH_SEED = "PYTHONHASHSEED"
 _OUTPUT_KEPT = 20_000  # characters, the last
+
+Started = Callable[["subprocess.Popen[bytes]"], None]
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,13 @@ class RunOptions:
     deterministic_threads: int | None = None
 
 
-def watch(options: RunOptions, progress: Progress | None = None) -> Measurement:
+def watch(options: RunOptions, progress: Progress | None = None, *, started: Started | None = None) -> Measurement:
     """Run the script to its end, and give what was measured, also where it crashed or was killed.
 
     Args:
         progress: of a build of the emulated device, where it has to be built first.
+        started: is given the child when it has been started. Outside of the main thread no signal is forwarded to it:
+            that is the caller's.
 
     Raises:
         UsageError: there is no such script, the device cannot be prepared, or the child could not even start.
@@ -84,7 +88,7 @@ def watch(options: RunOptions, progress: Progress | None = None) -> Measurement:
         configuration = folder / "configuration.json"
         _configuration(options, result).write(configuration)
         output = folder / "output.txt" if options.capture_output else None
-        status = _run([options.device.python, str(_INSIDE), str(configuration)], options, environment, output)
+        status = _run([options.device.python, str(_INSIDE), str(configuration)], options, environment, output, started)
         return _read(result, status, output)
 
 
@@ -121,14 +125,20 @@ def _configuration(options: RunOptions, result: Path) -> Configuration:
     )
 
 
-def _run(command: list[str], options: RunOptions, environment: Mapping[str, str], output: Path | None) -> int:
+def _run(
+    command: list[str],
+    options: RunOptions,
+    environment: Mapping[str, str],
+    output: Path | None,
+    started: Started | None,
+) -> int:
     """The status of the child; negative is the signal that ended it."""
-    if output is None:
-        return _wait(subprocess.Popen(command, cwd=options.cwd, env=dict(environment)))
-    with output.open("wb") as file:
-        return _wait(
-            subprocess.Popen(command, cwd=options.cwd, env=dict(environment), stdout=file, stderr=subprocess.STDOUT)
-        )
+    with output.open("wb") if output is not None else nullcontext() as file:
+        errors = subprocess.STDOUT if file is not None else None
+        child = subprocess.Popen(command, cwd=options.cwd, env=dict(environment), stdout=file, stderr=errors)
+        if started is not None:
+            started(child)
+        return _wait(child)
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:

@@ -25,7 +25,9 @@ class SeedRun:
     Attributes:
         seed: what the script was given.
         episodes: in the order in which they ended.
-        transitions: live transitions that were counted; `asked` how many the run was to have, None where unknown.
+        transitions: live transitions that were counted.
+        asked: how many steps the run was to have, None where unknown.
+        steps: of the environments, those included that only reset one: many scripts count these, too.
         evaluation: mean return of a greedy evaluation after training, where there was one.
         faults: what makes the run itself unsound, in words: a crash, a loss that was not finite.
         seconds: wall time; `updates` optimiser steps.
@@ -36,6 +38,7 @@ class SeedRun:
     episodes: Sequence[Episode]
     transitions: int
     asked: int | None = None
+    steps: int = 0
     evaluation: float | None = None
     faults: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -43,8 +46,9 @@ class SeedRun:
     losses: Sequence[float | None] = field(default=())
 
     def same_trajectory(self, other: SeedRun) -> bool:
-        """Whether both runs ended the same episodes at the same transitions with the same returns."""
-        return list(self.episodes) == list(other.episodes)
+        """Whether both runs ended episodes at the same transitions with the same returns."""
+        ours = [(episode.transition, episode.episodic_return) for episode in self.episodes]
+        return ours == [(episode.transition, episode.episodic_return) for episode in other.episodes]
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,7 @@ class Scores:
 
     Attributes:
         final: mean return of the episodes that ended in the last 20 % of the transitions (F).
-        average: return averaged over the transitions of ended episodes (A): every transition counts with the return
-            of its episode, which is the area under the learning curve divided by the steps.
+        average: area under the learning curve, divided by the transitions (A).
         best: largest mean of 20 consecutive episodes.
         solved_at: first transition at which the last 20 episodes have a mean of at least the threshold (S); infinite
             where they never had, NaN without a threshold.
@@ -79,8 +82,8 @@ def scores_of(run: SeedRun, threshold: float | None) -> Scores:
         return Scores(math.nan, math.nan, math.nan, solved_at, run.evaluation)
     return Scores(
         final=final_return(run.episodes, run.transitions),
-        average=average_return(run.episodes),
-        best=max(mean for _, mean in running_means(run.episodes)),
+        average=average_return(run.episodes, run.transitions),
+        best=max(mean for _, mean in _full_windows(run.episodes)),
         solved_at=solved_at,
         evaluation=run.evaluation,
     )
@@ -93,26 +96,30 @@ def final_return(episodes: Sequence[Episode], transitions: int) -> float:
     return math.fsum(last) / len(last) if last else episodes[-1].episodic_return
 
 
-def average_return(episodes: Sequence[Episode]) -> float:
-    """Mean over transitions of the return of the episode that each belongs to."""
-    steps = sum(episode.length for episode in episodes)
-    if not steps:
-        return math.fsum(episode.episodic_return for episode in episodes) / len(episodes)
-    return math.fsum(episode.episodic_return * episode.length for episode in episodes) / steps
+def average_return(episodes: Sequence[Episode], transitions: int) -> float:
+    """Area under the learning curve divided by the transitions; before its first point it has that point's value."""
+    curve = learning_curve(episodes)
+    ends = [at for at, _ in curve[1:]] + [max(transitions, curve[-1][0])]
+    area = curve[0][0] * curve[0][1]
+    area += math.fsum(value * (end - start) for (start, value), end in zip(curve, ends, strict=True))
+    return area / ends[-1] if ends[-1] else curve[-1][1]
 
 
-def running_means(episodes: Sequence[Episode]) -> list[tuple[int, float]]:
-    """(transition, mean return of the last 20 episodes) from the twentieth episode on.
+def learning_curve(episodes: Sequence[Episode]) -> list[tuple[int, float]]:
+    """(transition, mean return of the last 20 episodes) at the end of each episode; of as many as there are at first.
 
-    A run of fewer episodes gives its mean over all, at its end: long episodes must not leave it without a score.
+    One mean over all environments: stored runs keep no lengths, and vector environments end several episodes at once.
     """
-    returns = [episode.episodic_return for episode in episodes]
-    window = min(WINDOW, len(returns))
-    sums = [0.0, *accumulate(returns)]
+    sums = [0.0, *accumulate(episode.episodic_return for episode in episodes)]
     return [
-        (episodes[end - 1].transition, (sums[end] - sums[end - window]) / window)
-        for end in range(window, len(returns) + 1)
+        (episode.transition, (sums[end] - sums[max(0, end - WINDOW)]) / min(end, WINDOW))
+        for end, episode in enumerate(episodes, start=1)
     ]
+
+
+def _full_windows(episodes: Sequence[Episode]) -> list[tuple[int, float]]:
+    """The learning curve from its twentieth episode on; its last point where there are fewer."""
+    return learning_curve(episodes)[min(WINDOW, len(episodes)) - 1 :]
 
 
 def solved_transition(episodes: Sequence[Episode], threshold: float) -> float:
@@ -122,4 +129,4 @@ def solved_transition(episodes: Sequence[Episode], threshold: float) -> float:
     """
     if len(episodes) < WINDOW:
         return math.inf
-    return next((float(at) for at, mean in running_means(episodes) if mean >= threshold), math.inf)
+    return next((float(at) for at, mean in _full_windows(episodes) if mean >= threshold), math.inf)

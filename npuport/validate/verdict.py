@@ -137,8 +137,9 @@ def _sound(port: Sequence[SeedRun], reference: Sequence[SeedRun], faults: Sequen
 def faults_of(run: SeedRun) -> list[str]:
     """What is unsound about one run, in words."""
     faults = [f"seed {run.seed}: {fault}" for fault in run.faults]
-    if run.asked is not None and run.transitions < COUNTED_SHARE * run.asked:
-        faults.append(f"seed {run.seed}: {run.transitions} of {run.asked} transitions counted")
+    counted = max(run.transitions, run.steps)
+    if run.asked is not None and counted < COUNTED_SHARE * run.asked:
+        faults.append(f"seed {run.seed}: {counted} of {run.asked} transitions counted")
     if not run.episodes:
         faults.append(f"seed {run.seed}: no episode ended")
     elif not _has_returns(run):
