@@ -15,7 +15,7 @@ from npuport.cli.progress import Progress
 from npuport.device.choice import KINDS, Device, choose_device
 from npuport.observe.findings import findings_on_lines
 from npuport.observe.measurement import Measurement
-from npuport.observe.run import RunOptions, watch
+from npuport.observe.run import RunOptions, check_script, watch
 from npuport.reports.watched import FORMATS, write_in
 from npuport.sources.errors import UsageError
 from npuport.sources.settings import DTYPE_CHECKS, load_settings
@@ -59,6 +59,8 @@ def command(script: str, arguments: tuple[str, ...], wanted: str | None, python:
     """
     output_file: Path | None = options["output_file"]
     settings = load_settings(Path() if options["module"] else Path(script))
+    if not options["module"]:
+        check_script(Path(script))
     if output_file is not None:
         _check_writable(output_file)
     device = choose_device(wanted, python)
@@ -123,6 +125,8 @@ def _check_writable(path: Path) -> None:
 def _write(measurement: Measurement, output_format: str, path: Path | None) -> None:
     findings = findings_on_lines(measurement)
     if path is None:
+        if output_format == "text":
+            click.echo()  # the script's own output stands above
         write_in(output_format, measurement, findings, sys.stdout)
         return
     with path.open("w", encoding="utf-8") as file:
