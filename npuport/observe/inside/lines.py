@@ -61,6 +61,11 @@ class UserFiles:
     def _find(self, filename: str) -> str:
         if not filename or filename.startswith("<"):
             return ""
+        # Most files are told by their name alone, without a look at the disk.
+        if not filename.startswith(self._folder) and (
+            filename.startswith(self._foreign) or self._below_installed(filename)
+        ):
+            return ""
         absolute = os.path.realpath(filename)
         if absolute.startswith(self._folder) and not self._below_installed(absolute[len(self._folder) :]):
             return os.path.abspath(filename)

@@ -82,8 +82,8 @@ def _script_folder(configuration: Configuration) -> str:
         script = os.path.realpath(configuration.script)
         return script if os.path.isdir(script) else os.path.dirname(script)
     try:
-        spec = importlib.util.find_spec(configuration.script.partition(".")[0])
-    except (ImportError, ValueError):
+        spec = importlib.util.find_spec(configuration.script)
+    except Exception:  # it is raised again, and told, when the module is run
         spec = None
     return os.path.dirname(spec.origin) if spec is not None and spec.origin else os.getcwd()
 

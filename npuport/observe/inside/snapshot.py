@@ -18,7 +18,7 @@ from npuport.observe.measurement import Line, LossInput, Measurement, NonFiniteL
 _DISTRIBUTIONS = ("torch", "torch_npu", "gymnasium", "stable_baselines3")
 _KILLED = End("killed")
 # Snapshots may take this share of the time, and are no closer than this many seconds.
-_SHARE = 0.01
+_SHARE = 0.02
 _LEAST_SECONDS = 0.25
 
 
@@ -46,7 +46,8 @@ class Snapshots:
             return
         path = Path(self._watch.configuration.result)
         unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(measurement(self._watch).to_json()), encoding="utf-8")
+        # As Measurement.to_json has it, without its copies: this is also written while the script runs.
+        unfinished.write_text(json.dumps(measurement(self._watch), default=vars), encoding="utf-8")
         os.replace(unfinished, path)
 
 
