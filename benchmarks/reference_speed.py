@@ -37,12 +37,12 @@ class Pair:
 
 
 PAIRS = (
-    # 0.1 updates a transition: CleanRL's default, and 2 updates in a step of 20 environments.
+    # 0.1 updates a transition: CleanRL's default, and 4 updates in a step of 40 environments.
     Pair(
         "dqn",
         20_000,
         ("--learning-starts", "1000"),
-        ("--learning-starts", "1000", "--environments", "20", "--updates-per-step", "2", "--hidden", "120", "84"),
+        ("--learning-starts", "1000", "--environments", "40", "--updates-per-step", "4", "--hidden", "120", "84"),
         1.5,
     ),
     # 16 updates of 128 rows on 512 transitions: CleanRL's default.
