@@ -129,5 +129,8 @@ def _write(measurement: Measurement, output_format: str, path: Path | None) -> N
             click.echo()  # the script's own output stands above
         write_in(output_format, measurement, findings, sys.stdout)
         return
-    with path.open("w", encoding="utf-8") as file:
-        write_in(output_format, measurement, findings, file)
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            write_in(output_format, measurement, findings, file)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None

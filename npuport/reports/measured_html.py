@@ -7,26 +7,15 @@ from html import escape
 from typing import TextIO
 
 from npuport.observe.measurement import DOWN, UP, Measurement
-from npuport.reports.measured import (
-    NO_LINE,
-    Findings,
-    LineRow,
-    figures,
-    line_rows,
-    notices,
-    overheads,
-    per_step,
-    place,
-    setting,
-    shown,
-    size,
-    verdict,
-)
+from npuport.reports.measured import figures, overheads, per_step, setting, size, verdict
+from npuport.reports.measured_lines import NO_LINE, Findings, LineRow, line_rows, place, shown
+from npuport.reports.measured_remarks import Remark, notices
 from npuport.reports.page import bar, code, curve, page, table
 from npuport.reports.report import counted
 
 # More than these are folded away: their number is small, and nobody reads that far unasked.
 OPEN_LINES = 25
+_MARKED = ' class="mark"'
 _BARS = {"up": UP, "down": DOWN, "wait": "wait"}
 
 
@@ -56,7 +45,8 @@ def _head(run: Measurement) -> str:
 def _verdict(run: Measurement) -> str:
     first, *others = verdict(run)
     worst = "bad" if any(one.tone == "bad" for one in (first, *others)) else first.tone
-    lines = [f'<p class="first">{escape(first.text)}</p>', *(f"<p>{escape(one.text)}</p>" for one in others)]
+    lines = [f'<p class="first {first.tone}">{escape(first.text)}</p>']
+    lines += [f"<p{_MARKED if one.tone == 'bad' else ''}>{escape(one.text)}</p>" for one in others]
     return f'<div class="panel {worst}">\n' + "\n".join(lines) + "\n</div>"
 
 
@@ -75,8 +65,12 @@ def _figures(run: Measurement) -> str:
 
 
 def _notices(run: Measurement, rows: list[LineRow]) -> str:
-    told = [(escape(heading), "<br>".join(map(escape, texts)) or "none") for heading, texts in notices(run, rows)]
+    told = [(escape(heading), "<br>".join(map(_remark, remarks)) or "none") for heading, remarks in notices(run, rows)]
     return table(("what", "where"), told)
+
+
+def _remark(remark: Remark) -> str:
+    return f"<span{_MARKED}>{escape(remark.text)}</span>" if remark.bad else escape(remark.text)
 
 
 def _lines(run: Measurement, rows: list[LineRow]) -> list[str]:

@@ -11,21 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from npuport.observe.measurement import DOWN, UP, Measurement
-from npuport.reports.measured import (
-    NOT_FOUND,
-    Findings,
-    LineRow,
-    figures,
-    line_rows,
-    nothing_seen,
-    notices,
-    overheads,
-    per_step,
-    place,
-    setting,
-    size,
-    verdict,
-)
+from npuport.reports.measured import figures, nothing_seen, overheads, per_step, setting, size, verdict
+from npuport.reports.measured_lines import NOT_FOUND, Findings, LineRow, line_rows, place
+from npuport.reports.measured_remarks import Remark, notices
 from npuport.reports.report import counted
 
 SHOWN_LINES, SHOWN_NOTICES = 10, 4
@@ -66,11 +54,11 @@ def _figures(run: Measurement) -> Table:
 
 def _notices(run: Measurement, rows: list[LineRow]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for heading, texts in notices(run, rows):
-        for index, text in enumerate(texts[:SHOWN_NOTICES] or ["none"]):
-            table.add_row(Text(heading if index == 0 else ""), Text(text))
-        if len(texts) > SHOWN_NOTICES:
-            table.add_row(Text(), Text(f"and {len(texts) - SHOWN_NOTICES} more"))
+    for heading, remarks in notices(run, rows):
+        for index, remark in enumerate(remarks[:SHOWN_NOTICES] or [Remark("none")]):
+            table.add_row(Text(heading if index == 0 else ""), Text(remark.text, style="red" if remark.bad else ""))
+        if len(remarks) > SHOWN_NOTICES:
+            table.add_row(Text(), Text(f"and {len(remarks) - SHOWN_NOTICES} more"))
     return table
 
 
