@@ -132,7 +132,7 @@ def test_figures_are_those_of_the_measurement(run: Measurement, found: Findings)
 def test_json_reads_back_as_the_measurement(run: Measurement, found: Findings) -> None:
     data = json.loads(written(measured_json.write, run, found))
     assert measurement_from_json(data) == run
-    assert [finding["code"] for finding in data["findings"]] == ["NPU401", "NPU203"]
+    assert [finding["code"] for finding in data["findings"]] == ["NPU203", "NPU401"]
     assert {field.name for field in dataclasses.fields(Measurement)} < set(data)
 
 

@@ -5,7 +5,8 @@
 - ``fixes``       the diff and what ``fix`` says of it
 - ``catalogue``   the list of rules, for the terminal and the README
 - ``diagnosis``   what ``doctor`` found
-- ``measured``    what all reports of a watched run say; ``measured_text``, ``measured_json``, ``measured_html``
+- ``watched``     the report of a watched run: ``measured_text``, ``measured_json``, ``measured_html``, and what
+                  all of these say in ``measured``
 - ``page``        pieces of a self-contained HTML page
 
 Formats get findings and texts; they never check, fix or read settings.

@@ -79,6 +79,12 @@ class LineRow:
         return self.calls(UP, DOWN, "wait")
 
     @property
+    def troubles(self) -> str:
+        """What happened here beside copies, waits and kernels; empty where nothing did."""
+        words = {"refused": "refused", "fallback": "on the CPU", "float64": "float64"}
+        return ", ".join(f"{calls} {word}" for event, word in words.items() if (calls := self.calls(event)))
+
+    @property
     def verdict(self) -> str:
         """The rules that found it; where it costs something and none did, that."""
         if not self.place.filename:
@@ -102,7 +108,8 @@ def verdict(run: Measurement) -> list[Sentence]:
 def _where(run: Measurement) -> Sentence:
     done = f"{counted(run.transitions, 'transition')}, {counted(run.updates, 'update')}"
     if run.device == "cpu":
-        return Sentence("on_cpu", "fair", f"Ran on the CPU, as asked for: {done}. It says nothing of an NPU.")
+        seen = f": {done}" if run.transitions or run.updates else "; no environment step and no update was seen"
+        return Sentence("on_cpu", "fair", f"Ran on the CPU, as asked for{seen}. It says nothing of an NPU.")
     device = f"the {run.device_name}" if run.device == "npu" and run.device_name else _DEVICES[run.device]
     if not run.silently_on_cpu:
         if not run.updates:
@@ -118,6 +125,11 @@ def _where(run: Measurement) -> Sentence:
 
 
 _DEVICES = {"npu": "the NPU", "emulated": "the emulated device"}
+
+
+def nothing_seen(run: Measurement) -> bool:
+    """Whether there is nothing to report but how it ended."""
+    return not (run.transitions or run.updates or run.backward_calls or run.device_tensors or run.lines or run.kernels)
 
 
 def _ending(run: Measurement) -> list[Sentence]:

@@ -108,9 +108,10 @@ def _line(run: Measurement, row: LineRow, largest: int) -> tuple[str, ...]:
     numbers = [row.calls(event) for event in (UP, DOWN, "wait", "kernel")]
     bars = "".join(bar(kind, row.calls(event), largest) for kind, event in _BARS.items())
     where = code(place(row.place)) if row.place.filename else f"<em>{NO_LINE}</em>"
+    troubles = f'<br><span class="mark">{escape(row.troubles)}</span>' if row.troubles else ""
     return (
         where,
-        code(row.source) if row.source else "",
+        (code(row.source) if row.source else "") + troubles,
         *(per_step(run, number) if number else "" for number in numbers),
         f'<div class="bars">{bars}</div>',
         _found(row),
@@ -118,7 +119,7 @@ def _line(run: Measurement, row: LineRow, largest: int) -> tuple[str, ...]:
 
 
 def _found(row: LineRow) -> str:
-    told = dict.fromkeys((f"{finding.code} {finding.name}", finding.message) for finding in row.findings)
+    told = sorted({(f"{finding.code} {finding.name}", finding.message) for finding in row.findings})
     if told:
         return "<br>".join(f'<span title="{escape(message)}">{escape(name)}</span>' for name, message in told)
     return f'<span class="dim">{escape(row.verdict)}</span>'

@@ -17,6 +17,7 @@ from npuport.reports.measured import (
     LineRow,
     figures,
     line_rows,
+    nothing_seen,
     notices,
     overheads,
     per_step,
@@ -40,11 +41,12 @@ def write(measurement: Measurement, findings: Findings, out: TextIO) -> None:
     rows = line_rows(measurement, findings)
     for index, sentence in enumerate(verdict(measurement)):
         console.print(Text(sentence.text, style=_STYLES[sentence.tone] if index == 0 or sentence.tone == "bad" else ""))
-    console.print()
-    _print(console, _figures(measurement))
-    console.print()
-    _print(console, _notices(measurement, rows))
-    _lines(console, measurement, rows)
+    if not nothing_seen(measurement):
+        console.print()
+        _print(console, _figures(measurement))
+        console.print()
+        _print(console, _notices(measurement, rows))
+        _lines(console, measurement, rows)
     _foot(console, measurement)
 
 
@@ -98,7 +100,8 @@ def _line(console: Console, run: Measurement, row: LineRow) -> None:
     console.print(text)
     if row.verdict:
         found = row.verdict != NOT_FOUND
-        console.print(Text(f"{' ' * len(columns)}= {row.verdict}", style="cyan" if found else "dim"), overflow="fold")
+        told = f"{row.verdict} ({row.troubles})" if row.troubles else row.verdict
+        console.print(Text(f"{' ' * len(columns)}= {told}", style="cyan" if found else "dim"), overflow="fold")
 
 
 def _columns(cells: Iterable[str]) -> str:

@@ -27,7 +27,8 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; wh
 .bars { min-width: 9rem; padding-top: .55rem; } .bar { height: .42rem; min-width: 1px; border-radius: .1rem; }
 .bar.up { background: var(--up); } .bar.down { background: var(--down); } .bar.wait { background: var(--wait); }
 .key { display: inline-block; width: .8rem; height: .55rem; margin: 0 .3rem 0 .8rem; border-radius: .1rem; }
-svg { width: 100%; height: auto; } svg polyline { fill: none; stroke: var(--up); stroke-width: 1.5; }
+td:first-child code { white-space: nowrap; }
+svg { width: 100%; max-width: 48rem; height: auto; } svg polyline { fill: none; stroke: var(--up); stroke-width: 1.5; }
 svg text { fill: var(--dim); font-size: 12px; } svg .axis { stroke: var(--line); }
 summary { cursor: pointer; color: var(--dim); }
 """
