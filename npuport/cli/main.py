@@ -19,6 +19,7 @@ COMMANDS = {
     "fix": "npuport.cli.fix",
     "run": "npuport.cli.run",
     "doctor": "npuport.cli.doctor",
+    "validate": "npuport.cli.validate",
     "rules": "npuport.cli.rules",
     "explain": "npuport.cli.explain",
     "completion": "npuport.cli.completion",
