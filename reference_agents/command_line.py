@@ -70,12 +70,14 @@ def run(train: Callable[[], object]) -> None:
         print(f"stopped: {error}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
-        print("interrupted; --resume goes on from the last checkpoint", file=sys.stderr)
+        print("interrupted; --resume goes on from the last checkpoint, if there is one", file=sys.stderr)
         sys.exit(130)
 
 
 def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
-    """Writes ``checkpoint.pt`` at once or not at all."""
+    """Writes ``checkpoint.pt`` at once or not at all; raises `Diverged` where a parameter is not finite."""
+    if not bool(state["agent"]["parameters"].isfinite().all()):
+        raise Diverged("a parameter is no longer finite; the checkpoint before is kept")
     unfinished = folder / "checkpoint.pt.unfinished"
     torch.save(state, unfinished)
     unfinished.replace(folder / "checkpoint.pt")

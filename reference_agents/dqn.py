@@ -33,7 +33,12 @@ from npuport.reference_agents.command_line import (
     run,
     save_checkpoint,
 )
-from npuport.reference_agents.environments import environment_state, load_environment_state, make_environments
+from npuport.reference_agents.environments import (
+    environment_state,
+    load_environment_state,
+    make_environments,
+    observation_scale,
+)
 from npuport.reference_agents.episodes import Episodes
 from npuport.reference_agents.flat_parameters import adam, adam_state, flattened, load_adam_state
 from torch import nn
@@ -195,7 +200,7 @@ class Collector:
         self.episodes = Episodes(arguments.environments, arguments.total_steps, arguments.output_folder)
         self.envs = make_environments(arguments.env_id, arguments.environments, discrete=True)
         self.actions = int(self.envs.single_action_space.n)
-        self.scale = np.array(arguments.observation_scale, dtype=np.float32)
+        self.scale = observation_scale(self.envs, arguments.observation_scale)
         observations = self.envs.reset(seed=arguments.seed)[0] * self.scale
         none = np.zeros(arguments.environments, dtype=np.float32)
         start = Steps(observations, none, none, none, none, none, observations)
@@ -245,6 +250,20 @@ class Collector:
         self.greedy, self.vector_steps = state["greedy"].numpy(), state["vector_steps"]
 
 
+def vector_step(arguments: Arguments, collector: Collector, agent: Agent) -> None:
+    """Steps all environments once, then queues the updates; they run while the host makes the next step."""
+    done = collector.episodes.transitions / arguments.total_steps
+    explored = min(done / arguments.exploration_part, 1)
+    observations = collector.step(1 + explored * (arguments.final_exploration - 1))
+    rows, (slot, indices) = n_step_rows(collector.window, arguments.gamma), collector.draw()
+    down = agent.act(observations, rows, slot, indices)
+    collector.greedy, loss = down[:-1], float(down[-1])
+    if not math.isfinite(loss):
+        raise Diverged(f"the loss is {loss} at transition {collector.episodes.transitions}")
+    if collector.episodes.transitions >= arguments.learning_starts:
+        agent.learn(arguments.learning_rate + done * (arguments.final_learning_rate - arguments.learning_rate))
+
+
 def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     """Trains until enough transitions were made; raises `Diverged` when the loss is no longer finite."""
     saved = load_checkpoint(arguments.resume) if arguments.resume else {}
@@ -254,30 +273,20 @@ def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     np.random.seed(arguments.seed)
     torch.manual_seed(arguments.seed)  # of the NPU too
     collector = Collector(arguments)
-    agent = Agent(arguments, collector.window[-1].observations.shape[1], collector.actions)
-    episodes = collector.episodes
+    agent = Agent(arguments, len(collector.window[-1].observations[0]), collector.actions)
     parts: dict[str, Collector | Agent] = {"collector": collector, "agent": agent}
     for name, part in parts.items() if saved else ():
         part.load(saved[name])
 
     end = min(arguments.stop_after or arguments.total_steps, arguments.total_steps)
-    while episodes.transitions < end:
-        until = min(episodes.transitions + arguments.checkpoint_every, end)
-        while episodes.transitions < until:
-            done = episodes.transitions / arguments.total_steps
-            explored = min(done / arguments.exploration_part, 1)
-            observations = collector.step(1 + explored * (arguments.final_exploration - 1))
-            rows, (slot, indices) = n_step_rows(collector.window, arguments.gamma), collector.draw()
-            down = agent.act(observations, rows, slot, indices)
-            collector.greedy, loss = down[:-1], float(down[-1])
-            if not math.isfinite(loss):
-                raise Diverged(f"the loss is {loss} at transition {episodes.transitions}")
-            if episodes.transitions >= arguments.learning_starts:
-                agent.learn(arguments.learning_rate + done * (arguments.final_learning_rate - arguments.learning_rate))
-        if arguments.output_folder:
-            state = {name: part.state() for name, part in parts.items()}
-            save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
-    episodes.close()
+    with collector.episodes as episodes:
+        while episodes.transitions < end:
+            until = min(episodes.transitions + arguments.checkpoint_every, end)
+            while episodes.transitions < until:
+                vector_step(arguments, collector, agent)
+            if arguments.output_folder:
+                state = {name: part.state() for name, part in parts.items()}
+                save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
     return agent, episodes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
+import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import SyncVectorEnv, VectorEnv
@@ -29,6 +30,14 @@ def make_environments(env_id: str, count: int, *, discrete: bool = False) -> Vec
     if not isinstance(actions, wanted) or not isinstance(observations, Box) or len(observations.shape) != 1:
         raise UsageError(f"environment {env_id!r} has actions {actions} and observations {observations}")
     return envs
+
+
+def observation_scale(envs: VectorEnv, numbers: tuple[float, ...]) -> np.ndarray:
+    """What observations are multiplied by: one number for all columns, or one for each, float32."""
+    (columns,) = envs.single_observation_space.shape
+    if len(numbers) not in (1, columns):
+        raise UsageError(f"observation_scale has {len(numbers)} numbers, observations of {envs.spec.id} have {columns}")
+    return np.array(numbers, dtype=np.float32)
 
 
 def environment_state(envs: VectorEnv) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Episodes:
         self._events: Any = None
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = (folder / "episodes.csv").open("w", newline="", encoding="utf-8")
+            self._file = (folder / "episodes.csv").open("w", buffering=1, newline="", encoding="utf-8")
             self._csv = csv.writer(self._file)
             self._csv.writerow(("transitions", "episodic_return"))
             if importlib.util.find_spec("tensorboard") is not None:
@@ -76,8 +76,11 @@ class Episodes:
         if sys.stderr.isatty() or end == "\n":
             print(line, end=end, file=sys.stderr, flush=True)
 
-    def close(self) -> None:
-        """Writes what is left, and the last line of progress."""
+    def __enter__(self) -> Episodes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Writes the last line of progress, and closes the files."""
         self.show("\n")
         if self._file is not None:
             self._file.close()

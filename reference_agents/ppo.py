@@ -35,7 +35,12 @@ from npuport.reference_agents.command_line import (
     run,
     save_checkpoint,
 )
-from npuport.reference_agents.environments import environment_state, load_environment_state, make_environments
+from npuport.reference_agents.environments import (
+    environment_state,
+    load_environment_state,
+    make_environments,
+    observation_scale,
+)
 from npuport.reference_agents.episodes import Episodes
 from npuport.reference_agents.flat_parameters import adam, adam_state, flattened, load_adam_state
 from torch import nn
@@ -257,7 +262,7 @@ class Collector:
         space = self.envs.single_action_space
         self.discrete = isinstance(space, Discrete)
         self.outputs = int(space.n) if self.discrete else int(space.shape[0])
-        self.scale = np.array(arguments.observation_scale, dtype=np.float32)
+        self.scale = observation_scale(self.envs, arguments.observation_scale)
         self.observations = self.envs.reset(seed=arguments.seed)[0] * self.scale
         self.ended = np.zeros(arguments.environments, dtype=np.float32)
 
@@ -301,6 +306,17 @@ class Collector:
         self.observations, self.ended = state["observations"].numpy(), state["ended"].numpy()
 
 
+def iteration(arguments: Arguments, collector: Collector, agent: Agent) -> None:
+    """One rollout, and the updates on it."""
+    done = collector.episodes.transitions / arguments.total_steps
+    for step in range(arguments.rollout):
+        down = agent.act(step)
+        if not math.isfinite(down[-1]):
+            raise Diverged(f"the loss is {down[-1]} at transition {collector.episodes.transitions}")
+        agent.store(step + 1, collector.step(down[:-1]))
+    agent.learn(collector.orders(), arguments.learning_rate * (1 - done))
+
+
 def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     """Trains until enough transitions were made; raises `Diverged` when the loss is no longer finite."""
     saved = load_checkpoint(arguments.resume) if arguments.resume else {}
@@ -310,8 +326,7 @@ def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     np.random.seed(arguments.seed)
     torch.manual_seed(arguments.seed)  # of the NPU too
     collector = Collector(arguments)
-    agent = Agent(arguments, collector.observations.shape[1], collector.outputs, collector.discrete)
-    episodes = collector.episodes
+    agent = Agent(arguments, len(collector.observations[0]), collector.outputs, collector.discrete)
     parts: dict[str, Collector | Agent] = {"collector": collector, "agent": agent}
     for name, part in parts.items() if saved else ():
         part.load(saved[name])
@@ -320,20 +335,14 @@ def train(arguments: Arguments) -> tuple[Agent, Episodes]:
         agent.store(0, (collector.observations, nothing, collector.noise()))
 
     end = min(arguments.stop_after or arguments.total_steps, arguments.total_steps)
-    while episodes.transitions < end:
-        until = min(episodes.transitions + arguments.checkpoint_every, end)
-        while episodes.transitions < until:
-            done = episodes.transitions / arguments.total_steps
-            for step in range(arguments.rollout):
-                down = agent.act(step)
-                if not math.isfinite(down[-1]):
-                    raise Diverged(f"the loss is {down[-1]} at transition {episodes.transitions}")
-                agent.store(step + 1, collector.step(down[:-1]))
-            agent.learn(collector.orders(), arguments.learning_rate * (1 - done))
-        if arguments.output_folder:
-            state = {name: part.state() for name, part in parts.items()}
-            save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
-    episodes.close()
+    with collector.episodes as episodes:
+        while episodes.transitions < end:
+            until = min(episodes.transitions + arguments.checkpoint_every, end)
+            while episodes.transitions < until:
+                iteration(arguments, collector, agent)
+            if arguments.output_folder:
+                state = {name: part.state() for name, part in parts.items()}
+                save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
     return agent, episodes
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import importlib
 
-from npuport.observe.inside import backward, device_events, environments, optimisers, stable_baselines
+from npuport.observe.inside import (
+    backward,
+    device_events,
+    dispatch,
+    environments,
+    loss_functions,
+    optimisers,
+    stable_baselines,
+)
 from npuport.observe.inside.watch import Watch
 
 
@@ -16,5 +24,9 @@ def install(watch: Watch) -> None:
     backward.install(watch)
     if watch.configuration.device == "emulated":
         device_events.install(watch)
+    if watch.configuration.counting:
+        loss_functions.install(watch)
+        if watch.configuration.device != "cpu":
+            dispatch.install(watch)
     if watch.configuration.extra_hook:
         importlib.import_module(watch.configuration.extra_hook).install(watch)

@@ -62,6 +62,14 @@ ROWS = [
     convolution(
         "conv2d_depthwise_wide", lambda x, w, b: conv2d(x, w, b, groups=4, padding=1), IMAGE, (8, 1, 3, 3), (8,)
     ),
+    Row(
+        "conv2d_depthwise_kernel",
+        lambda x, w, b: torch.ops.aten._conv_depthwise2d(x, w, [3, 3], b, [1, 1], [0, 0], [1, 1]),
+        tensors(IMAGE, (4, 1, 3, 3), (4,)),
+        tolerance=2e-6,
+        expected=lambda x, w, b: conv2d(x, w, b, groups=4),
+        reason="the CPU has no operator of this name",
+    ),
     convolution("conv2d_pointwise", conv2d, IMAGE, (6, 4, 1, 1), (6,)),
     convolution("conv2d_one_image", conv2d, (1, *IMAGE[1:]), KERNEL, (6,)),
     convolution("conv2d_nature", nature, ATARI, (8, 4, 8, 8), (8, 8, 4, 4), (8, 8, 3, 3), dtypes=(torch.float32,)),

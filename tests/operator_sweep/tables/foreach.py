@@ -127,6 +127,21 @@ ADDED = [
         on_lists(3, lambda x, y, z: torch._foreach_addcdiv_(x, y, z, numbers(x))),
         lists(3, ANY, ANY, POSITIVE),
     ),
+    Row(
+        "addcdiv_tensor_",
+        on_lists(3, lambda x, y, z: torch._foreach_addcdiv_(x, y, z, torch.tensor(numbers(x)))),
+        lists(3, ANY, ANY, POSITIVE),
+    ),
+    Row(
+        "addcdiv_tensor",
+        on_lists(3, lambda x, y, z: torch._foreach_addcdiv(x, y, z, torch.tensor(numbers(x)))),
+        lists(3, ANY, ANY, POSITIVE),
+    ),
+    Row(
+        "addcmul_tensor_",
+        on_lists(3, lambda x, y, z: torch._foreach_addcmul_(x, y, z, torch.tensor(numbers(x)))),
+        lists(3),
+    ),
     Row("lerp", on_lists(2, lambda x, y: torch._foreach_lerp(x, y, 0.3)), lists(2), FLOATS),
     Row("lerp_", on_lists(2, lambda x, y: torch._foreach_lerp_(x, y, 0.3)), lists(2), FLOATS),
     Row("lerp_list_", on_lists(3, torch._foreach_lerp_), lists(3), FLOATS),

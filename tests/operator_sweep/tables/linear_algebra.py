@@ -56,6 +56,7 @@ ROWS = [
     on_device("solve", torch.linalg.solve, DEFINITE),
     on_cpu("det", torch.linalg.det),
     on_cpu("slogdet", lambda x: tuple(torch.linalg.slogdet(x))),
+    on_device("slogdet_kernel", lambda x: tuple(torch.slogdet(x)), gradient=False),
     on_device("logdet", torch.logdet),
     on_cpu("eigh", lambda x: torch.linalg.eigh(x).eigenvalues),
     on_cpu("eigvalsh", torch.linalg.eigvalsh),
@@ -75,6 +76,11 @@ ROWS = [
         lambda x, y: torch.cdist(x, y, p=1.0),
         given(lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype))),
         gradient=False,
+    ),
+    on_device(
+        "cdist_three",
+        lambda x, y: torch.cdist(x, y, p=3.0),
+        given(lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype))),
     ),
     Row(
         "pdist",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -54,8 +55,8 @@ def reduced(name: str, loss: Loss, inputs: Inputs, dtypes: tuple[torch.dtype, ..
     """A row of each reduction, with gradients."""
     rows = []
     for reduction in REDUCTIONS:
-        call: Loss = lambda *x, reduction=reduction: loss(*x, reduction=reduction)  # noqa: E731
         options: dict[str, Any] = {"tolerance": 1e-6, "reason": ORDER, **more}
+        call = partial(loss, reduction=reduction)
         rows.append(Row(f"{name}_{reduction}", call, inputs, dtypes, gradient=True, **options))
     return rows
 

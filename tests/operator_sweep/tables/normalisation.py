@@ -10,6 +10,7 @@ from torch.nn import functional
 from tests.operator_sweep.inputs import ANY, FLOATS, POSITIVE, Case, Inputs, given
 from tests.operator_sweep.rows import Row
 
+VENDOR = "an operator of torch_npu that no other device has"
 ORDER = "means run in another order over a tensor with gaps, which torch_npu closes first"
 SHAPES: tuple[tuple[int, ...], ...] = ((6, 4), (2, 4, 5), (2, 4, 3, 5))
 
@@ -77,6 +78,11 @@ def layer_norm(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> tor
     return functional.layer_norm(x, weight.shape, weight, bias)
 
 
+def rms_norm(x: torch.Tensor, weight: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    wide = x.float()
+    return (wide * wide.square().mean(-1, keepdim=True).add(1e-6).rsqrt() * weight).to(x.dtype)
+
+
 def images(dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
     return (ANY((2, 4, 3, 5), dtype),)
 
@@ -93,6 +99,16 @@ ROWS = [
     close("layer_norm_without_bias", lambda x, w, b: functional.layer_norm(x, w.shape, w), over_features(5)),
     close("layer_norm_epsilon", lambda x: functional.layer_norm(x, x.shape[1:], eps=0.5), given(images)),
     close("rms_norm", lambda x, w, b: functional.rms_norm(x, w.shape, w), over_features(5)),
+    Row(
+        "npu_rms_norm",
+        lambda x, w, b: torch.ops.npu.npu_rms_norm(x, w, 1e-6)[0],
+        over_features(5),
+        FLOATS,
+        True,
+        4e-6,
+        expected=rms_norm,
+        reason=VENDOR,
+    ),
     close("group_norm", lambda x, w, b: functional.group_norm(x, 2, w, b), over_channels(*SHAPES[1:])),
     close("group_norm_one", lambda x, w, b: functional.group_norm(x, 1, w, b), over_channels(*SHAPES[1:])),
     close("group_norm_vectors", lambda x, w, b: functional.group_norm(x, 2, w, b), over_channels((6, 4))),

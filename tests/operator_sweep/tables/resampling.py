@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,14 +18,21 @@ ORDER = "neighbours are added in another order over a tensor with gaps"
 
 def resampling(name: str, inputs: Inputs = IMAGES, **options: Any) -> Row:
     """functional.interpolate with these options, with gradients."""
-    call: Callable[..., object] = lambda x: functional.interpolate(x, **options)  # noqa: E731
-    return Row(name, call, inputs, gradient=True, tolerance=2e-6, reason=ORDER)
+    return Row(
+        name, lambda x: functional.interpolate(x, **options), inputs, gradient=True, tolerance=2e-6, reason=ORDER
+    )
 
 
 def grid_sample(name: str, **options: Any) -> Row:
     """functional.grid_sample with these options, with gradients."""
-    call: Callable[..., object] = lambda x, grid: functional.grid_sample(x, grid, **options)  # noqa: E731
-    return Row(name, call, GRID, gradient=True, tolerance=2e-6, reason=ORDER)
+    return Row(
+        name,
+        lambda x, grid: functional.grid_sample(x, grid, **options),
+        GRID,
+        gradient=True,
+        tolerance=2e-6,
+        reason=ORDER,
+    )
 
 
 ROWS = [
