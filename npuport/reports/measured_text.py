@@ -17,6 +17,8 @@ from npuport.reports.measured_remarks import Remark, notices
 from npuport.reports.report import counted
 
 SHOWN_LINES, SHOWN_NOTICES = 10, 4
+# Lines that neither copy nor wait are there for orientation.
+SHOWN_KERNEL_LINES = 3
 # In a file nothing is folded, so that grep finds whole lines; source text is cut all the same.
 _FILE_WIDTH, _SOURCE_WIDTH, _LEAST_WIDTH = 1000, 140, 80
 _STYLES = {"bad": "bold red", "fair": "yellow", "good": "bold green"}
@@ -63,7 +65,10 @@ def _notices(run: Measurement, rows: list[LineRow]) -> Table:
 
 
 def _lines(console: Console, run: Measurement, rows: list[LineRow]) -> None:
-    told = [row for row in rows if row.place.filename][:SHOWN_LINES]
+    explained = [row for row in rows if row.place.filename]
+    costly = [row for row in explained if row.moves_or_waits or row.troubles]
+    others = [row for row in explained if not (row.moves_or_waits or row.troubles)]
+    told = costly[:SHOWN_LINES] + others[:SHOWN_KERNEL_LINES]
     unexplained = [row for row in rows if not row.place.filename]
     if not told and not unexplained:
         return
@@ -72,7 +77,7 @@ def _lines(console: Console, run: Measurement, rows: list[LineRow]) -> None:
     console.print(Text(_columns(heads) + "lines, per environment step", style="bold"))
     for row in [*told, *unexplained]:
         _line(console, run, row)
-    hidden = sum(bool(row.place.filename) for row in rows) - len(told)
+    hidden = len(explained) - len(told)
     if hidden:
         console.print(Text(f"{counted(hidden, 'more line')}; the formats html and json have all", style="dim"))
 
