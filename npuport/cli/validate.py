@@ -11,11 +11,11 @@ import click
 
 from npuport.cli.validate_progress import ValidateProgress
 from npuport.device.choice import KINDS, Device, choose_device
-from npuport.emulator.environment import DTYPE_CHECKS
 from npuport.observe.run import watch
 from npuport.reports import validated_text
 from npuport.reports.validated import EXIT_STATUS
 from npuport.sources.errors import UsageError
+from npuport.sources.settings import DTYPE_CHECKS
 from npuport.validate.arms import is_reference_agent
 from npuport.validate.passes import Interrupted, Runner, available_jobs
 from npuport.validate.program import OptionNames, Program, script_program, seeds_from
