@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
+from npuport.cli.output_file import check_writable
 from npuport.cli.progress import Progress
 from npuport.device.choice import KINDS, Device, choose_device
 from npuport.observe.findings import findings_on_lines
 from npuport.observe.measurement import Measurement
 from npuport.observe.run import RunOptions, check_script, watch
 from npuport.reports.watched import FORMATS, write_in
-from npuport.sources.errors import UsageError
 from npuport.sources.settings import DTYPE_CHECKS, load_settings
 
 _BUILDING = "npuport: building the emulated device, once for this torch; it takes about a minute"
@@ -62,7 +62,7 @@ def command(script: str, arguments: tuple[str, ...], wanted: str | None, python:
     if not options["module"]:
         check_script(Path(script))
     if output_file is not None:
-        _check_writable(output_file)
+        check_writable(output_file)
     device = choose_device(wanted, python)
     if not options["quiet"]:
         click.echo(f"npuport: {script} on {_named(device)}, because {device.reason}", err=True)
@@ -109,17 +109,6 @@ def _stdout_to_stderr(wanted: bool) -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _check_writable(path: Path) -> None:
-    """A report that cannot be written is told before the script runs, not after."""
-    there = path.exists()
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
-    if not there:
-        path.unlink()
 
 
 def _write(measurement: Measurement, output_format: str, path: Path | None) -> None:
