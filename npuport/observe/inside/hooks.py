@@ -9,8 +9,10 @@ from npuport.observe.inside import (
     device_events,
     dispatch,
     environments,
+    gym_alias,
     loss_functions,
     optimisers,
+    seeds,
     stable_baselines,
 )
 from npuport.observe.inside.watch import Watch
@@ -18,6 +20,9 @@ from npuport.observe.inside.watch import Watch
 
 def install(watch: Watch) -> None:
     """Install what the configuration asks for; nothing is imported for it that the script does not import."""
+    if watch.configuration.gym_alias:
+        gym_alias.install()
+    seeds.install(watch)
     environments.install(watch)
     stable_baselines.install(watch)
     optimisers.install(watch)
