@@ -26,6 +26,7 @@ from npuport.device.choice import Device
 from npuport.observe.measurement import Measurement, Outcome
 from npuport.observe.run import RunOptions
 from tests.conftest import Command, Emulator, environment, write_files
+from tests.seeming_installation import installed
 from tests.watched_run import watched_run
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
@@ -182,6 +183,26 @@ def test_without_a_compiler_it_is_one_line(npuport: Command, tmp_path: Path) -> 
     run = npuport("run", "--device", "emulated", "script.py", env={"PATH": str(tmp_path), "CXX": ""})
     assert (run.status, run.out) == (2, "")
     assert "there is no g++" in run.error
+
+
+@pytest.mark.parametrize(
+    ("releases", "told"),
+    [
+        (
+            {"torch": "2.13.0+cu130", "cuda": "'13.0'"},
+            "is a build for CUDA; torch_npu aborts beside it: install the CPU",
+        ),
+        ({"torch": "2.12.0+cpu"}, "do not pair; install torch==2.13.0 for this torch_npu"),
+    ],
+)
+def test_a_torch_that_does_not_fit_is_one_line(
+    npuport: Command, tmp_path: Path, releases: dict[str, str], told: str
+) -> None:
+    write_files(tmp_path, {"script.py": "print('never')\n"})
+    run = npuport("run", "script.py", env=installed(tmp_path, **releases))
+    assert (run.status, run.out) == (2, "")
+    assert told in run.error
+    assert run.error.endswith("`--device cpu` runs on the CPU")
 
 
 def test_a_cache_that_cannot_be_made_is_one_line(npuport: Command, tmp_path: Path) -> None:

@@ -34,14 +34,14 @@ class Figure:
 
     Attributes:
         moves: whether bytes go with it.
-        before: the same before the first step.
+        before: the same before the first step; None where that was not counted.
     """
 
     name: str
     label: str
     count: Count
     moves: bool
-    before: Count
+    before: Count | None
 
 
 def verdict(run: Measurement) -> list[Sentence]:
@@ -112,7 +112,7 @@ def figures(run: Measurement) -> list[Figure]:
         Figure("copies_up", "copies to the device", run.counts.get(UP, Count()), True, run.setup.get(UP, Count())),
         Figure("copies_down", "copies to the host", run.counts.get(DOWN, Count()), True, run.setup.get(DOWN, Count())),
         Figure("waits", "waits for the device", total(run.counts, WAITS), False, total(run.setup, WAITS)),
-        Figure("kernels", "kernels", kernels, False, run.setup.get("kernel", Count())),
+        Figure("kernels", "kernels", kernels, False, run.setup.get("kernel")),
     ]
     on_device = run.counts.get(COPIES_ON_DEVICE, Count())
     if on_device.calls:

@@ -57,7 +57,7 @@ def _figures(run: Measurement) -> str:
             per_step(run, figure.count.calls),
             size(figure.count.bytes / run.transitions) if figure.moves and run.transitions else "",
             f"{figure.count.calls:,}",
-            f"{figure.before.calls:,}",
+            f"{figure.before.calls:,}" if figure.before is not None else "",
         )
         for figure in figures(run)
     ]
@@ -78,10 +78,10 @@ def _lines(run: Measurement, rows: list[LineRow]) -> list[str]:
         return []
     largest = max(row.calls(event) for row in rows for event in _BARS.values())
     key = "".join(f'<span class="key bar {kind}"></span>{name}' for kind, name in _KEY.items())
-    heads = ("line", "", "up", "down", "waits", "kernels", "", "check")
+    heads = ("line", "", "up", "down", "bytes", "waits", "kernels", "", "check")
 
     def part(some: list[LineRow]) -> str:
-        return table(heads, [_line(run, row, largest) for row in some], (2, 3, 4, 5))
+        return table(heads, [_line(run, row, largest) for row in some], (2, 3, 4, 5, 6))
 
     unexplained = [row for row in rows if not row.place.filename]
     explained = [row for row in rows if row.place.filename]
@@ -99,14 +99,21 @@ _KEY = {"up": "copies to the device", "down": "copies to the host", "wait": "wai
 
 
 def _line(run: Measurement, row: LineRow, largest: int) -> tuple[str, ...]:
-    numbers = [row.calls(event) for event in (UP, DOWN, "wait", "kernel")]
+    up, down, waits, kernels = (
+        per_step(run, number) if (number := row.calls(event)) else "" for event in (UP, DOWN, "wait", "kernel")
+    )
+    moved = sum(row.counts[event].bytes for event in (UP, DOWN) if event in row.counts)
     bars = "".join(bar(kind, row.calls(event), largest) for kind, event in _BARS.items())
     where = code(place(row.place)) if row.place.filename else f"<em>{NO_LINE}</em>"
     troubles = f'<br><span class="mark">{escape(row.troubles)}</span>' if row.troubles else ""
     return (
         where,
         (code(row.source) if row.source else "") + troubles,
-        *(per_step(run, number) if number else "" for number in numbers),
+        up,
+        down,
+        size(moved / run.transitions) if moved and run.transitions else "",
+        waits,
+        kernels,
         f'<div class="bars">{bars}</div>',
         _found(row),
     )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from npuport.observe.measurement import DOWN, UP, Measurement
-from npuport.reports.measured import figures, nothing_seen, overheads, per_step, setting, size, verdict
+from npuport.reports.measured import Figure, figures, nothing_seen, overheads, per_step, setting, size, verdict
 from npuport.reports.measured_lines import NOT_FOUND, Findings, LineRow, line_rows, place
 from npuport.reports.measured_remarks import Remark, notices
 from npuport.reports.report import counted
@@ -49,9 +49,15 @@ def _figures(run: Measurement) -> Table:
             per_step(run, figure.count.calls),
             size(moved) if figure.moves and run.transitions else "",
             f"{figure.count.calls:,}",
-            f"{figure.before.calls:,}" + (f" ({size(figure.before.bytes)})" if figure.moves else ""),
+            _before(figure),
         )
     return table
+
+
+def _before(figure: Figure) -> str:
+    if figure.before is None:
+        return ""
+    return f"{figure.before.calls:,} ({size(figure.before.bytes)})" if figure.moves else f"{figure.before.calls:,}"
 
 
 def _notices(run: Measurement, rows: list[LineRow]) -> Table:
