@@ -1,7 +1,8 @@
 """What runs in the process of a watched script: hooks, counters, and the writing of the measurement.
 
-``__main__`` is started by ``npuport.observe.run`` as ``python inside/__main__.py CONFIG.json``; nothing outside imports it. It alone,
-of ``npuport.observe``, touches torch, gymnasium and stable_baselines3, and none before the script has imported it.
+``__main__`` is started by ``npuport.observe.run`` as ``python inside/__main__.py CONFIG.json``; nothing outside
+imports this package. It alone, of ``npuport.observe``, touches torch, gymnasium and stable_baselines3, and none before
+the script has imported it.
 
 - ``script``      runs the script as Python would; ``endings``: what it ended by
 - ``watch``       what is known while it runs; ``snapshot``: written down, so that it survives any end
