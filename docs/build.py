@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
 from pathlib import Path
 
+from npuport.emulator.build import build_state
 from npuport.engine.registry import all_rules
 from npuport.engine.rule import Rule
 from npuport.reports.catalogue import facts, table
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 TARGET = REPOSITORY / "build" / "docs"
+AGENT = REPOSITORY / "fixtures" / "agents" / "dqn_argparse"
 CODE = re.compile(r"^::\n\n((?:    .*\n|\n)+)", re.MULTILINE)
 
 
@@ -32,10 +35,34 @@ def current(readme: str) -> str:
         "npu": f"```python\n{npuport(code, 'fix', '-')}```\n",
         "portable": f"```python\n{npuport(code, 'fix', '--style', 'portable', '-')}```\n",
         "rules": table(all_rules(), markdown=True) + "\n",
+        **watched_runs(),
     }
     for name, block in blocks.items():
         readme = with_block(readme, name, block)
     return readme
+
+
+def watched_runs() -> dict[str, str]:
+    """The reports of the example agent before and after its port; none where no emulated device can be had."""
+    if build_state(sys.executable).fault:
+        print("The watched runs in README.md stay as they are: no emulated device here")
+        return {}
+    before, after = watched_run("cuda"), watched_run("npu")
+    return {"silent": f"```text\n{before.splitlines()[0]}\n```\n", "run": f"```text\n{after}```\n"}
+
+
+def watched_run(style: str) -> str:
+    """What ``run`` reports of the example agent, without its last lines: times and versions."""
+    agent = AGENT / style / "train.py"
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(agent, folder)
+        command = [sys.executable, "-m", "npuport", "run", "--quiet", "--device", "emulated"]
+        command += ["--output-file", "report.txt", agent.name, "--total-timesteps", "600"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+        report = Path(folder) / "report.txt"
+        if not report.exists():
+            raise SystemExit(done.stderr)
+        return report.read_text(encoding="utf-8").partition("\nNot measured")[0]
 
 
 def with_block(text: str, name: str, block: str) -> str:

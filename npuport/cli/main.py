@@ -17,7 +17,9 @@ from npuport.sources.errors import UsageError
 COMMANDS = {
     "check": "npuport.cli.check",
     "fix": "npuport.cli.fix",
+    "run": "npuport.cli.run",
     "doctor": "npuport.cli.doctor",
+    "validate": "npuport.cli.validate",
     "rules": "npuport.cli.rules",
     "explain": "npuport.cli.explain",
     "completion": "npuport.cli.completion",
@@ -60,6 +62,8 @@ def cli() -> None:
     \b
     npuport check src/          what will break or be wrong, line by line
     npuport fix --write src/    rewrite what can be rewritten
+    npuport run train.py        run a script on an NPU, or an emulated one, and count what it does
+    npuport doctor              which device that would be here
     npuport explain NPU101      one rule, with its reason and an example
     """
 

@@ -1,4 +1,4 @@
-"""A progress bar on the terminal when a run takes longer than a second."""
+"""A progress bar on the terminal when something takes longer than a second."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -15,16 +17,24 @@ DELAY = 1.0  # seconds
 
 
 class Progress:
-    """Counts files on stderr, where that is a terminal."""
+    """Counts files on stderr, where that is a terminal.
 
-    def __init__(self, *, quiet: bool) -> None:
+    Args:
+        announcement: a line for stderr before the first file, also where that is no terminal.
+    """
+
+    def __init__(self, *, quiet: bool, announcement: str = "") -> None:
         self._on = not quiet and sys.stderr.isatty()
+        self._announcement = "" if quiet else announcement
         self._begin = time.monotonic()
         self._bar: Bar | None = None
         self._task: TaskID | None = None
 
     def update(self, done: int, total: int) -> None:
         """Say how far it is."""
+        if self._announcement:
+            click.echo(self._announcement, err=True)
+            self._announcement = ""
         if self._on and time.monotonic() - self._begin > DELAY:
             if self._bar is None or self._task is None:
                 self._bar, self._task = _started(total)

@@ -85,7 +85,7 @@ def child_environment(
     Args:
         device: of ``choose_device``.
         base: the environment to start from; it is not changed.
-        dtype_checks: which dtypes the emulated device refuses, one of ``npuport.emulator.environment.DTYPE_CHECKS``.
+        dtype_checks: which dtypes the emulated device refuses, one of ``npuport.sources.settings.DTYPE_CHECKS``.
         progress: called while it is built, with the number of files that are done, and of all.
 
     Raises:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-DTYPE_CHECKS = ("strict", "losses", "off")
+from npuport.sources.settings import DTYPE_CHECKS
 
 CANN = "cann"  # the folder, in a build, that stands for an installation of CANN
 # torch_npu stops while it is imported unless these are there (torch_npu/_init/registry/registry_manager.py, 2.13.0).

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ _INSIDE = Path(__file__).parent / "inside" / "__main__.py"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _HASH_SEED = "PYTHONHASHSEED"
 _OUTPUT_KEPT = 20_000  # characters, the last
+_LOOKED_AT = 4096  # bytes
 
 Started = Callable[["subprocess.Popen[bytes]"], None]
 
@@ -80,7 +82,8 @@ def watch(options: RunOptions, progress: Progress | None = None, *, started: Sta
     Raises:
         UsageError: there is no such script, the device cannot be prepared, or the child could not even start.
     """
-    _check_script(options)
+    if not options.module:
+        check_script((options.cwd or Path()) / options.script)
     environment = _child_environment(options, progress)
     with tempfile.TemporaryDirectory(prefix="npuport-run-") as name:
         folder = Path(name)
@@ -92,9 +95,25 @@ def watch(options: RunOptions, progress: Progress | None = None, *, started: Sta
         return _read(result, status, output)
 
 
-def _check_script(options: RunOptions) -> None:
-    if not options.module and not ((options.cwd or Path()) / options.script).exists():
-        raise UsageError(f"no such script: {options.script}")
+def check_script(path: Path) -> None:
+    """Refuse what Python could not run at all, before anything is built or started.
+
+    Raises:
+        UsageError: it is not there, cannot be read, or is neither Python source nor an archive or folder with a
+            ``__main__.py``.
+    """
+    if not path.exists():
+        raise UsageError(f"no such script: {path}")
+    if path.is_dir() and not (path / "__main__.py").is_file():
+        raise UsageError(f"{path} is a folder without __main__.py; name a script, or a module with -m")
+    if path.is_file() and path.suffix != ".pyc" and not zipfile.is_zipfile(path):
+        try:
+            with path.open("rb") as file:
+                binary = b"\0" in file.read(_LOOKED_AT)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+        if binary:
+            raise UsageError(f"{path} is no Python source")
 
 
 def _child_environment(options: RunOptions, progress: Progress | None) -> dict[str, str]:

@@ -10,9 +10,11 @@ import json
 import math
 from typing import Any, TextIO
 
+from npuport.engine.finding import Finding
 from npuport.observe.measurement import Measurement
 from npuport.reports.json_format import as_json
-from npuport.reports.measured import Findings, figures, verdict
+from npuport.reports.measured import figures, verdict
+from npuport.reports.measured_lines import Findings
 
 
 def write(measurement: Measurement, findings: Findings, out: TextIO) -> None:
@@ -22,10 +24,15 @@ def write(measurement: Measurement, findings: Findings, out: TextIO) -> None:
         "silently_on_cpu": measurement.silently_on_cpu,
         "per_transition": _per_transition(measurement),
         **measurement.to_json(),
-        "findings": [as_json(finding) for place in sorted(findings) for finding in findings[place]],
+        "findings": [as_json(finding) for finding in _once(findings)],
     }
     json.dump(_finite(data), out, indent=2, allow_nan=False)
     out.write("\n")
+
+
+def _once(findings: Findings) -> list[Finding]:
+    """The findings of all lines, each once: one can count for several lines."""
+    return sorted({finding for found in findings.values() for finding in found}, key=lambda finding: finding.sort_key)
 
 
 def _per_transition(run: Measurement) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from npuport.sources.errors import UsageError
 
 STYLES = ("npu", "portable")
 FAIL_LEVELS = ("error", "warning", "note", "never")
+DTYPE_CHECKS = ("strict", "losses", "off")
 
 # Folders that hold nobody's own source; the list follows what ruff leaves out by default.
 DEFAULT_EXCLUDE = (
@@ -36,6 +37,7 @@ class Settings:
         style: ``npu`` or ``portable``, what ``fix`` writes.
         target_torch_npu: release of torch_npu whose facts count, e.g. ``2.13.0``.
         fail_level: lowest severity that makes the exit status 1.
+        dtype_checks: which dtypes the emulated device refuses: all that CANN's kernels refuse, those of losses, none.
         root: folder that patterns and the cache are relative to.
         file: the pyproject that was read, if any.
     """
@@ -49,11 +51,13 @@ class Settings:
     style: str = "npu"
     target_torch_npu: str = "2.13.0"
     fail_level: str = "warning"
+    dtype_checks: str = "strict"
     root: Path = Path()
     file: Path | None = None
 
 
 _PLACES = ("root", "file")
+_CHOICES = {"style": STYLES, "fail-level": FAIL_LEVELS, "dtype-checks": DTYPE_CHECKS}
 _KEYS = tuple(f.name.replace("_", "-") for f in fields(Settings) if f.name not in _PLACES)
 
 
@@ -125,8 +129,8 @@ def _value(file: Path, key: str, value: Any) -> Any:
         if not isinstance(value, dict):
             raise UsageError(f"{where} must be a table of pattern = [codes]")
         return {pattern: _strings(f"{where}.{pattern!r}", codes) for pattern, codes in value.items()}
-    if key in ("style", "fail-level", "target-torch-npu"):
-        choices = {"style": STYLES, "fail-level": FAIL_LEVELS}.get(key)
+    if key in (*_CHOICES, "target-torch-npu"):
+        choices = _CHOICES.get(key)
         if not isinstance(value, str) or (choices and value not in choices):
             raise UsageError(f"{where} must be " + (f"one of {', '.join(choices)}" if choices else "a string"))
         return value

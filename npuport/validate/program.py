@@ -105,8 +105,6 @@ def script_program(
         raise UsageError(f"{script} defines {FUNCTION}: give the environment's id with --env-id")
     if function and (arguments or names != OptionNames()):
         raise UsageError(f"{script} defines {FUNCTION}: arguments after -- and names of options do not reach it")
-    if environment and not function and not names.environment:
-        raise UsageError("--env-id needs --env-arg, the name of the script's own option for it")
     if names.environment and not environment:
         raise UsageError("--env-arg needs --env-id, the environment's id")
     return Program(str(script), arguments, device, names=names, environment=environment, function=function)

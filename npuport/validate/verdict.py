@@ -21,6 +21,7 @@ from npuport.validate.seeds import FailedSeeds, failed_seeds, repeated_seeds
 SMOKE_SEEDS, DECIDING_SEEDS = 5, 10
 # Share of the transitions that were asked for below which a run was cut off.
 COUNTED_SHARE = 0.99
+RETURNS_GATE = "G2"
 
 
 class Word(str, Enum):
@@ -92,12 +93,12 @@ def judge(
     gates = (
         sound,
         _seeds_differ(port, reference),
-        _few_failed(failed, question),
+        _few_failed(failed, question, same=same),
         *(_not_worse(comparison, question, same=same) for comparison in comparisons if comparison.counts),
     )
     number = min(len(port), len(reference))
     word = _word(gates, number)
-    seeds = _deciding_seeds(comparisons, number) if word is Word.INCONCLUSIVE else None
+    seeds = _deciding_seeds(gates, () if same else comparisons, number) if word is Word.INCONCLUSIVE else None
     notes = _notes(number, comparisons, question, identical, len(port))
     return Verdict(word, gates, comparisons, failed, identical, seeds, notes, port_scores, reference_scores)
 
@@ -163,9 +164,11 @@ def _seeds_differ(port: Sequence[SeedRun], reference: Sequence[SeedRun]) -> Gate
     return Gate(name, True, "every seed gives another run")
 
 
-def _few_failed(failed: FailedSeeds | None, question: Question) -> Gate:
+def _few_failed(failed: FailedSeeds | None, question: Question, *, same: bool) -> Gate:
     """G1: seeds that never solve the task."""
     name = "G1 failed seeds"
+    if same:
+        return Gate(name, True, "identical trajectories in every seed")
     if failed is None:
         if question.task.threshold is None:
             return Gate(name, True, "not asked: the task has no threshold (--threshold gives one)")
@@ -185,7 +188,7 @@ def _few_failed(failed: FailedSeeds | None, question: Question) -> Gate:
 def _not_worse(comparison: Comparison, question: Question, *, same: bool) -> Gate:
     """G2: the whole interval on the right side of the margin; the whole interval beyond it fails."""
     interval, margin = comparison.interval, comparison.margin
-    name = f"G2 {comparison.letter}, {'equivalence' if question.equivalence else 'non-inferiority'}"
+    name = f"{RETURNS_GATE} {comparison.letter}, {'equivalence' if question.equivalence else 'non-inferiority'}"
     reason = (
         f"{comparison.title} {interval.difference:+.4g}, 90 % interval [{interval.lower:.4g}, {interval.upper:.4g}]"
     )
@@ -199,8 +202,10 @@ def _not_worse(comparison: Comparison, question: Question, *, same: bool) -> Gat
     return Gate(name, True if enough else None, reason)
 
 
-def _deciding_seeds(comparisons: Sequence[Comparison], number: int) -> int | None:
-    """The largest number that a score needs, never below what any verdict needs."""
+def _deciding_seeds(gates: Sequence[Gate], comparisons: Sequence[Comparison], number: int) -> int | None:
+    """The largest number that a score needs, never below what any verdict needs; None where seeds are not the lack."""
+    if any(gate.holds is None and not gate.name.startswith(RETURNS_GATE) for gate in gates):
+        return None
     needed = [comparison.seeds for comparison in comparisons if comparison.counts and comparison.seeds is not None]
     wanted = max([DECIDING_SEEDS, *needed])
     return wanted if wanted > number else None

@@ -27,6 +27,7 @@ class Case:
 
 
 Inputs: TypeAlias = "Callable[[torch.dtype], Iterable[Case]]"
+Maker: TypeAlias = "Callable[[torch.dtype], tuple[torch.Tensor, ...]]"
 Values: TypeAlias = "Callable[[tuple[int, ...], torch.dtype], torch.Tensor]"
 
 _state = torch.Generator()
@@ -111,7 +112,7 @@ def pair(values: Values = ANY, second: Values | None = None, second_dtype: torch
     return cases
 
 
-def given(*makers: Callable[[torch.dtype], tuple[torch.Tensor, ...]]) -> Inputs:
+def given(*makers: Maker) -> Inputs:
     """What each function makes for a dtype; for calls whose tensors depend on each other."""
 
     def cases(dtype: torch.dtype) -> Iterator[Case]:

@@ -91,7 +91,7 @@ class _Backflow:
         self._calls: dict[Place, list[str]] = {}
         for callee, place, _ in function.calls:
             self._calls.setdefault(place, []).append(callee)
-        self._assignments = [s for s in _statements(function) if isinstance(s, ast.Assign)]
+        self._assignments = [s for s in _statements(function) if isinstance(s, ast.Assign | ast.AnnAssign) and s.value]
         for start in _returned(function) if returns else _stepped(function):
             self._follow_whole(start)
         self._follow_names()
@@ -115,6 +115,7 @@ class _Backflow:
                 if number in done or names.isdisjoint(_targets(statement)):
                     continue
                 done.add(number)
+                assert statement.value is not None
                 self.nodes.update(ast.walk(statement.value))
                 waiting |= self._sources(statement.value) - self._names
             self._names |= waiting
@@ -216,9 +217,9 @@ def _read_names(node: ast.AST) -> set[str]:
     return _receiver(node.func.value) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else set()
 
 
-def _targets(statement: ast.Assign) -> set[str]:
+def _targets(statement: ast.Assign | ast.AnnAssign) -> set[str]:
     names: set[str] = set()
-    for target in statement.targets:
+    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
         parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
         names.update(part.id for part in parts if isinstance(part, ast.Name))
     return names

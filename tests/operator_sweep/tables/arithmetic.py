@@ -18,6 +18,7 @@ ROWS = [
     Row("add_to_number", lambda x: 2.5 + x, dtypes=ALL),
     Row("add_promoting", lambda x, y: x + y, pair(second_dtype=torch.int64), FLOATS),
     Row("add_cpu_scalar", lambda x: torch.tensor(3) + x, dtypes=ALL),
+    Row("add_cpu_scalar_alpha", lambda x: torch.add(torch.tensor(3.0), x, alpha=2), dtypes=FLOATS),
     Row("add_cpu_scalar_right", lambda x: x + torch.tensor(2.5), dtypes=ALL),
     Row("add_", lambda x, y: x.add_(y, alpha=2), pair(), NUMBERS),
     Row("add_number_", lambda x: x.add_(3), dtypes=NUMBERS),
@@ -72,6 +73,7 @@ ROWS = [
     Row("minimum", torch.minimum, pair(), ALL, gradient=True),
     Row("gcd", torch.gcd, pair(), INTEGERS),
     Row("add_relu", torch._add_relu, same(2)),
+    Row("add_relu_", torch._add_relu_, same(2)),
     Row("addcmul", lambda x, y, z: torch.addcmul(x, y, z, value=0.5), same(3), FLOATS, gradient=True),
     Row("addcmul_", lambda x, y, z: x.addcmul_(y, z, value=2), same(3), NUMBERS),
     Row(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy
 import torch
 
@@ -13,9 +15,11 @@ TO_HOST = "only a copy to the host runs"
 TO_FLOAT64 = "torch_npu casts what is on the device to float32 where float64 is asked for, with a warning"
 
 
-def made(name: str, make: object, dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.int64)) -> Row:
+def made(
+    name: str, make: Callable[..., torch.Tensor], dtypes: tuple[torch.dtype, ...] = (torch.float32, torch.int64)
+) -> Row:
     """A call that makes a tensor of a dtype on a device."""
-    return Row(name, lambda x: make(dtype=x.dtype, device=x.device), nothing, dtypes)  # type: ignore[operator]
+    return Row(name, lambda x: make(dtype=x.dtype, device=x.device), nothing, dtypes)
 
 
 MADE = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch.nn import utils
@@ -32,13 +33,13 @@ def cut(tensors: tuple[torch.Tensor, ...], count: int) -> list[list[torch.Tensor
     return [list(tensors[number * length : (number + 1) * length]) for number in range(count)]
 
 
-def on_lists(count: int, call: Callable[..., object]) -> Callable[..., object]:
+def on_lists(count: int, call: Callable[..., Any]) -> Callable[..., object]:
     """`call` on lists of tensors; what works in place gives the first list."""
 
     def on_tensors(*tensors: torch.Tensor) -> object:
         arguments = cut(tensors, count)
         result = call(*arguments)
-        return tuple(arguments[0] if result is None else result)  # type: ignore[arg-type]
+        return tuple(arguments[0] if result is None else result)
 
     return on_tensors
 
@@ -125,6 +126,21 @@ ADDED = [
         "addcdiv_numbers_",
         on_lists(3, lambda x, y, z: torch._foreach_addcdiv_(x, y, z, numbers(x))),
         lists(3, ANY, ANY, POSITIVE),
+    ),
+    Row(
+        "addcdiv_tensor_",
+        on_lists(3, lambda x, y, z: torch._foreach_addcdiv_(x, y, z, torch.tensor(numbers(x)))),
+        lists(3, ANY, ANY, POSITIVE),
+    ),
+    Row(
+        "addcdiv_tensor",
+        on_lists(3, lambda x, y, z: torch._foreach_addcdiv(x, y, z, torch.tensor(numbers(x)))),
+        lists(3, ANY, ANY, POSITIVE),
+    ),
+    Row(
+        "addcmul_tensor_",
+        on_lists(3, lambda x, y, z: torch._foreach_addcmul_(x, y, z, torch.tensor(numbers(x)))),
+        lists(3),
     ),
     Row("lerp", on_lists(2, lambda x, y: torch._foreach_lerp(x, y, 0.3)), lists(2), FLOATS),
     Row("lerp_", on_lists(2, lambda x, y: torch._foreach_lerp_(x, y, 0.3)), lists(2), FLOATS),

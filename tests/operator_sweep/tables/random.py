@@ -146,6 +146,14 @@ CHOSEN = [
     ),
     RandomRow("rrelu", lambda device: functional.rrelu(-ones(device), 0.1, 0.3, True), -0.2, 0.2 * HALF, -0.3, -0.1),
     RandomRow(
+        "rrelu_",
+        lambda device: functional.rrelu(-ones(device), 0.1, 0.3, True, inplace=True),
+        -0.2,
+        0.2 * HALF,
+        -0.3,
+        -0.1,
+    ),
+    RandomRow(
         "gumbel_softmax",
         lambda device: functional.gumbel_softmax(torch.zeros(COUNT, 2, device=device), hard=True)[:, 0],
         0.5,

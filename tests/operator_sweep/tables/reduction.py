@@ -93,6 +93,8 @@ EXTREMES = [
     Row("amin", lambda x: x.amin(-1), FILLED, ALL, gradient=True),
     Row("aminmax", lambda x: tuple(torch.aminmax(x)), FILLED, NUMBERS),
     Row("aminmax_dim", lambda x: tuple(torch.aminmax(x, dim=0)), FILLED, NUMBERS),
+    Row("aminmax_older", torch._aminmax, FILLED, NUMBERS),
+    Row("aminmax_older_dim", lambda x: torch._aminmax(x, 0), FILLED, NUMBERS),
     Row("argmax", torch.argmax, FILLED_FEW, NUMBERS),
     Row("argmax_dim", lambda x: x.argmax(-1), FILLED_FEW, NUMBERS),
     Row("argmax_dim_kept", lambda x: x.argmax(0, keepdim=True), FILLED, NUMBERS),

@@ -18,6 +18,20 @@ def unequal(*sizes: int) -> Inputs:
     return given(lambda dtype: tuple(ANY((size, 4), dtype) for size in sizes))
 
 
+def split_into(x: torch.Tensor) -> list[torch.Tensor]:
+    """Parts of the last dimension, written into tensors that are there."""
+    parts = [torch.empty_like(x[..., :size]) for size in (1, 3)]
+    torch.split_with_sizes_copy(x, [1, 3], -1, out=parts)
+    return parts
+
+
+def split_wide(x: torch.Tensor) -> list[torch.Tensor]:
+    """As many parts, and as wide, as torch_npu splits by one kernel, op-plugin SplitWithSizesCopyNpuOpApi.cpp."""
+    parts = [torch.empty(2, 2000, device=x.device) for _ in range(33)]
+    torch.split_with_sizes_copy(x, [2000] * 33, 1, out=parts)
+    return parts
+
+
 def views() -> list[Row]:
     """Every way to look at a tensor, followed by a kernel that must read it through its strides."""
     ways = {
@@ -121,6 +135,17 @@ REPEATED = [
         given(lambda dtype: (ANY((3, 1), dtype), ANY((4,), dtype))),
         ALL,
     ),
+    Row(
+        "repeat_interleave_flat",
+        lambda x, n: x.repeat_interleave(n),
+        given(lambda dtype: (ANY((4,), dtype), REPEATS((4,), torch.int64))),
+        FLOATS,
+        gradient=True,
+    ),
+    Row("split_copy", lambda x: tuple(torch.split_with_sizes_copy(x, [1, 3], -1)), MATRICES, FLOATS),
+    Row("split_copy_out", split_into, MATRICES, FLOATS),
+    Row("split_copy_wide", split_wide, given(lambda dtype: (ANY((2, 33 * 2000), dtype),))),
+    Row("chunk_cat", lambda x, y: torch._chunk_cat([x, y], 0, 2), unequal(3, 4), FLOATS),
     Row("flip", lambda x: x.flip(0), MATRICES, ALL, gradient=True),
     Row("flip_two", lambda x: torch.flip(x, (0, -1)), MATRICES, ALL),
     Row("fliplr", torch.fliplr, MATRICES, FLOATS),

@@ -14,8 +14,11 @@ BY_OPERAND(Le, le)
 BY_OPERAND(Gt, gt)
 BY_OPERAND(Ge, ge)
 BY_OPERAND(BitwiseAnd, bitwise_and)
-BY_OPERAND(BitwiseOr, bitwise_or)
 BY_OPERAND(BitwiseXor, bitwise_xor)
+
+// torch_npu has no call of the forms that work in place.
+OPERATOR(BitwiseOrTensor, (Tensor self, Tensor other, Tensor out), { at::bitwise_or_out(out, self, other); })
+OPERATOR(BitwiseOrScalar, (Tensor self, Scalar other, Tensor out), { at::bitwise_or_out(out, self, other); })
 
 OPERATOR(BitwiseNot, (Tensor self, Tensor out), { at::bitwise_not_out(out, self); })
 // torch_npu shifts in place by naming the input as the output.

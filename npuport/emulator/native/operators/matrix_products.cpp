@@ -7,8 +7,9 @@ OPERATOR(Matmul, (Tensor first, Tensor second, Tensor out, int8_t cube_math_type
   at::matmul_out(out, first, second);
 })
 OPERATOR(Mm, (Tensor first, Tensor second, Tensor out, int8_t cube_math_type), { at::mm_out(out, first, second); })
+// With TORCH_NPU_USE_COMPATIBLE_IMPL=1 a batch of one matrix comes as it is, to be used for each of the other batch.
 OPERATOR(BatchMatMul, (Tensor first, Tensor second, Tensor out, int8_t cube_math_type), {
-  at::bmm_out(out, first, second);
+  at::matmul_out(out, first, second);
 })
 OPERATOR(Mv, (Tensor matrix, Tensor vector, Tensor out, int8_t cube_math_type), { at::mv_out(out, matrix, vector); })
 OPERATOR(Dot, (Tensor first, Tensor second, Tensor out), { at::dot_out(out, first, second); })

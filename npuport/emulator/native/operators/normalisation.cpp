@@ -16,14 +16,18 @@ std::array<bool, 3> three(const BoolList& wanted) { return {wanted.at(0), wanted
 }  // namespace
 
 // ---- layers and groups ---------------------------------------------------------------------------------------------
-OPERATOR(LayerNorm, (Tensor input, IntList normalized_shape, Tensor weight, Tensor bias, double epsilon, Tensor out,
-                     Tensor mean, Tensor inverse_deviation), {
-  auto [result, found_mean, found_inverse] =
-      at::native_layer_norm(input, normalized_shape, optional(weight), optional(bias), epsilon);
-  write(out, result);
-  write(mean, found_mean.view_as(mean));
-  write(inverse_deviation, found_inverse.view_as(inverse_deviation));
-})
+// The second form is what TORCH_NPU_USE_COMPATIBLE_IMPL=1 takes.
+#define LAYER_NORM(NAME)                                                                                               \
+  OPERATOR(NAME, (Tensor input, IntList normalized_shape, Tensor weight, Tensor bias, double epsilon, Tensor out,      \
+                  Tensor mean, Tensor inverse_deviation), {                                                            \
+    auto [result, found_mean, found_inverse] =                                                                         \
+        at::native_layer_norm(input, normalized_shape, optional(weight), optional(bias), epsilon);                     \
+    write(out, result);                                                                                                \
+    write(mean, found_mean.view_as(mean));                                                                             \
+    write(inverse_deviation, found_inverse.view_as(inverse_deviation));                                                \
+  })
+LAYER_NORM(LayerNorm)
+LAYER_NORM(FastLayerNorm)
 OPERATOR(LayerNormBackward, (Tensor gradient, Tensor input, IntList normalized_shape, Tensor mean,
                              Tensor inverse_deviation, Tensor weight, Tensor bias, BoolList wanted,
                              Tensor input_gradient, Tensor weight_gradient, Tensor bias_gradient), {

@@ -1,0 +1,92 @@
+"""The command line of an agent, made from the fields of its arguments."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from npuport.sources.errors import UsageError
+
+ArgumentsType = TypeVar("ArgumentsType")
+# Says where a run happens and how it is cut into pieces, and changes nothing of what is learnt.
+_PLACE = ("device", "output_folder", "checkpoint_every", "stop_after", "resume")
+
+
+class Diverged(Exception):
+    """The loss is no longer finite: training cannot go on."""
+
+
+def identity(arguments: Any) -> dict[str, Any]:
+    """The arguments that change what is learnt, as plain data: hyper-parameters, environment, seed and steps."""
+    return {name: value for name, value in vars(arguments).items() if name not in _PLACE}
+
+
+def arguments_for(kind: type[ArgumentsType], settings: Mapping[str, Mapping[str, Any]], **given: Any) -> ArgumentsType:
+    """Arguments with the settings of the environment that is given, and over them what else is given."""
+    env_id: str = given.get("env_id", getattr(kind, "env_id", ""))  # a class attribute is the default of its field
+    return kind(**{**settings.get(env_id, {}), **given})
+
+
+def parse(
+    kind: type[ArgumentsType], settings: Mapping[str, Mapping[str, Any]], words: list[str] | None = None
+) -> ArgumentsType:
+    """Reads a command line: every field of `kind` is an option."""
+    parser = argparse.ArgumentParser(description=kind.__doc__, argument_default=argparse.SUPPRESS)
+    types = typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        option, type_ = "--" + field.name.replace("_", "-"), types[field.name]
+        members = [each for each in typing.get_args(type_) if each not in (type(None), Ellipsis)]
+        several = typing.get_origin(type_) is tuple
+        parser.add_argument(option, type=members[0] if members else type_, nargs="+" if several else None)
+    given = vars(parser.parse_args(words))
+    return arguments_for(kind, settings, **{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+
+
+def open_device(name: str) -> torch.device:
+    """The device, once a tensor could be put on it. ``npu`` needs torch_npu, which torch loads by itself."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UsageError(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from error
+    return device
+
+
+def run(train: Callable[[], object]) -> None:
+    """Runs a training; ends with one line and a status where it cannot go on."""
+    try:
+        train()
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Diverged as error:
+        print(f"stopped: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted; --resume goes on from the last checkpoint, if there is one", file=sys.stderr)
+        sys.exit(130)
+
+
+def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
+    """Writes ``checkpoint.pt`` at once or not at all; raises `Diverged` where a parameter is not finite."""
+    if not bool(state["agent"]["parameters"].isfinite().all()):
+        raise Diverged("a parameter is no longer finite; the checkpoint before is kept")
+    unfinished = folder / "checkpoint.pt.unfinished"
+    torch.save(state, unfinished)
+    unfinished.replace(folder / "checkpoint.pt")
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """A checkpoint, on the CPU; `UsageError` where it is none."""
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, ValueError, EOFError) as error:
+        raise UsageError(f"{path}: not a checkpoint that can be read: {str(error).splitlines()[0]}") from error
+    return state
