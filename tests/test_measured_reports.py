@@ -26,7 +26,9 @@ from npuport.observe.measurement import (
     measurement_from_json,
 )
 from npuport.reports import measured_html, measured_json, measured_text
-from npuport.reports.measured import CLAIM, NOT_FOUND, Findings, figures, line_rows, odd_dtype, size, verdict
+from npuport.reports.measured import CLAIM, figures, size, verdict
+from npuport.reports.measured_lines import NOT_FOUND, Findings, line_rows
+from npuport.reports.measured_remarks import odd_dtype
 from tests.watched_run import watched_run
 
 FORMATS = [measured_text, measured_json, measured_html]
@@ -62,7 +64,7 @@ def test_a_silent_cpu_run_is_called_out_first(run: Measurement, found: Findings)
     assert kinds(crashed) == ["silent_cpu", "crashed"]
     text = written(measured_text.write, crashed, found)
     assert text.startswith(
-        "Ran silently on the CPU: 1000 transitions, 250 updates. No tensor ever lived on the emulated"
+        "Ran silently on the CPU: 1,000 transitions, 250 updates. No tensor ever lived on the emulated"
     )
     page = written(measured_html.write, crashed, found)
     assert page.index("Ran silently on the CPU") < page.index("RuntimeError") < page.index("copies to the device")
@@ -102,6 +104,12 @@ def test_how_it_ended_is_told(run: Measurement, outcome: Outcome, kind: str, tex
 def test_an_end_without_trouble_needs_no_word(run: Measurement) -> None:
     assert kinds(run) == ["on_device", "claim"]
     assert kinds(replace(run, outcome=Outcome("exited", 0))) == ["on_device", "claim"]
+
+
+def test_a_loss_that_is_not_finite_is_in_the_verdict(run: Measurement) -> None:
+    run.non_finite.append(NonFiniteLoss(run.lines[0].place, 120, "nan", 12))
+    assert kinds(run) == ["on_device", "non_finite", "claim"]
+    assert "The loss was nan after 120 transitions" in verdict(run)[1].text
 
 
 def test_claims_hold_for_their_device_only(run: Measurement, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_a_crash_fails_at_ten_seeds(run: Callable[..., tuple[int, Made]], capsys
     class Crashing(Made):
         def __call__(self, options: RunOptions, **rest: object) -> Measurement:
             measurement = super().__call__(options)
-            place = Line("/home/someone/train.py", 12)
+            place = Line("project/train.py", 12)
             crash = Outcome("crashed", 1, "RuntimeError: no kernel", place)
             return replace(measurement, outcome=crash) if options.script == "train.py" else measurement
 
@@ -264,12 +264,12 @@ def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: 
             lines = [LineCount(place, UP, Count(4000, 10)), LineCount(place, "wait.stream", Count(2000))]
             return replace(super().__call__(options), lines=lines)
 
-    run("--output-format", "html", "--output", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
+    run("--output-format", "html", "--output-file", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
     page = (scripts / "report.html").read_text()
     assert not re.search(r"""(?:src|href)=|<script|@import|url\(|https?://(?!www\.w3\.org)""", page)
     assert page.count("<polyline") == page.count("<polygon") == 2
-    assert "print(sys.argv)" in page and 'title="2 up"' in page and 'title="1 waits"' in page
-    assert ">PASS</span>" in page
+    assert "print(sys.argv)" in page and '<div class="bar up" style="width:100.0%">' in page
+    assert '<div class="bar wait" style="width:50.0%">' in page and '<p class="first">PASS</p>' in page
 
 
 # Checks beside the returns ---------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def states(port: Measurement, **others: Measurement | None) -> dict[str, tuple[s
     return {check.name: (check.state, check.text) for check in checks}
 
 
-AT = Line("/home/someone/train.py", 7)
+AT = Line("project/train.py", 7)
 
 
 def on_device(**changes: object) -> Measurement:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from npuport.cli.output_file import check_writable
 from npuport.cli.progress import Progress
 from npuport.device.choice import KINDS, Device, choose_device
 from npuport.observe.findings import findings_on_lines
@@ -62,7 +63,7 @@ def command(script: str, arguments: tuple[str, ...], wanted: str | None, python:
     if not options["module"]:
         check_script(Path(script))
     if output_file is not None:
-        _check_writable(output_file)
+        check_writable(output_file)
     device = choose_device(wanted, python)
     if not options["quiet"]:
         click.echo(f"npuport: {script} on {_named(device)}, because {device.reason}", err=True)
@@ -111,17 +112,6 @@ def _stdout_to_stderr(wanted: bool) -> Iterator[None]:
         os.close(kept)
 
 
-def _check_writable(path: Path) -> None:
-    """A report that cannot be written is told before the script runs, not after."""
-    there = path.exists()
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
-    if not there:
-        path.unlink()
-
-
 def _write(measurement: Measurement, output_format: str, path: Path | None) -> None:
     findings = findings_on_lines(measurement)
     if path is None:
@@ -129,5 +119,8 @@ def _write(measurement: Measurement, output_format: str, path: Path | None) -> N
             click.echo()  # the script's own output stands above
         write_in(output_format, measurement, findings, sys.stdout)
         return
-    with path.open("w", encoding="utf-8") as file:
-        write_in(output_format, measurement, findings, file)
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            write_in(output_format, measurement, findings, file)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import importlib
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from npuport.cli.output_file import check_writable
 from npuport.cli.validate_progress import ValidateProgress
 from npuport.device.choice import KINDS, Device, choose_device
-from npuport.emulator.environment import DTYPE_CHECKS
+from npuport.emulator.build import built_emulator
 from npuport.observe.run import watch
 from npuport.reports import validated_text
 from npuport.reports.validated import EXIT_STATUS
 from npuport.sources.errors import UsageError
+from npuport.sources.settings import DTYPE_CHECKS, load_settings
 from npuport.validate.arms import is_reference_agent
 from npuport.validate.passes import Interrupted, Runner, available_jobs
 from npuport.validate.program import OptionNames, Program, script_program, seeds_from
@@ -51,7 +54,8 @@ EXIT_INTERRUPTED = 130
 @click.option("--env-id", default="", metavar="ID", help="The environment: of --env-arg, npuport_agent and the task.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs side by side [as many as there are cores].")
 @click.option("--device", type=click.Choice(KINDS), help="Where to run [a real NPU, else the emulated one].")
-@click.option("--dtype-checks", type=click.Choice(DTYPE_CHECKS), default="strict", show_default=True)
+@click.option("--dtype-checks", type=click.Choice(DTYPE_CHECKS), help="What the emulated device refuses [strict].")
+@click.option("--python", default=sys.executable, metavar="PATH", help="The interpreter [the one that runs npuport].")
 @click.option("--equivalence", is_flag=True, help="It must not be better either (TOST).")
 @click.option("--final-margin", type=click.FloatRange(0, min_open=True), help="Of F, in units of the return.")
 @click.option("--average-margin", type=click.FloatRange(0, min_open=True), help="Of A, in units of the return.")
@@ -67,12 +71,12 @@ EXIT_INTERRUPTED = 130
 @click.option("--gym-alias", is_flag=True, help="import gym gives gymnasium.")
 @click.option("--output-format", type=click.Choice(["text", "json", "html"]), default="text", show_default=True)
 @click.option(
-    "--output",
+    "--output-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the report there, a summary to the terminal.",
+    help="Write the report here, and only a summary to stdout.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-def command(script: Path, output_format: str, output: Path | None, quiet: bool, **options: Any) -> int:
+def command(script: Path, output_format: str, output_file: Path | None, quiet: bool, **options: Any) -> int:
     """Say whether a ported agent still learns, and what it costs.
 
     The script runs as it is, once a seed: put {seed} and {steps} where its own options want them.
@@ -84,16 +88,21 @@ def command(script: Path, output_format: str, output: Path | None, quiet: bool, 
     Finished seeds are kept in .npuport_cache/validate: after Ctrl-C the same command goes on from there.
     Exit status: 0 PASS, 1 FAIL, 3 INCONCLUSIVE, 2 it could not run.
     """
+    if output_file is not None:
+        check_writable(output_file)
     request = _request(script, options)
     render = importlib.import_module(f"npuport.reports.validated_{output_format}").render
     with ValidateProgress(quiet=quiet) as progress:
+        if request.program.device.kind == "emulated":
+            # Once, and told, before runs side by side ask for it.
+            built_emulator(options["python"], progress.of_build)
         runner = Runner(
             watch=watch,
             store=run_store(request.program.device.python),
             progress=progress.update,
             jobs=options["jobs"] or available_jobs(),
             gym_alias=options["gym_alias"],
-            dtype_checks=options["dtype_checks"],
+            dtype_checks=options["dtype_checks"] or load_settings(script).dtype_checks,
         )
         try:
             validation = validate(request, runner)
@@ -101,8 +110,8 @@ def command(script: Path, output_format: str, output: Path | None, quiet: bool, 
             click.echo(f"npuport: interrupted: {interrupted}; the same command goes on from there", err=True)
             return EXIT_INTERRUPTED
     text = render(validation)
-    if output is not None:
-        output.write_text(text + "\n", encoding="utf-8")
+    if output_file is not None:
+        output_file.write_text(text + "\n", encoding="utf-8")
         click.echo("\n".join(validated_text.summary(validation)))
     else:
         click.echo(text)
@@ -116,7 +125,7 @@ def _request(script: Path, options: dict[str, Any]) -> Request:
         raise UsageError("give either --reference dqn|ppo|FILE.json or --against ORIGINAL.py")
     if options["against_args"] is not None and against is None:
         raise UsageError("--against-args goes with --against")
-    device = choose_device(options["device"])
+    device = choose_device(options["device"], options["python"])
     names = OptionNames(options["seed_arg"], options["steps_arg"], options["env_arg"])
     program = script_program(script, options["arguments"], device, names, options["env_id"])
     return Request(
@@ -144,7 +153,7 @@ def _original(against: Path, options: dict[str, Any], names: OptionNames) -> Pro
         arguments = options["arguments"] if text is None else tuple(shlex.split(text))
     except ValueError as error:
         raise UsageError(f"--against-args: {error}") from None
-    device: Device = choose_device("cpu")
+    device: Device = choose_device("cpu", options["python"])
     return script_program(against, arguments, device, names, options["env_id"])
 
 

@@ -31,7 +31,11 @@ class ValidateProgress:
             self._draw(phase, done, total, remaining_seconds)
         elif (phase, done) not in self._told:
             self._told.add((phase, done))
-            click.echo(f"npuport: {phase}: {done} of {total} runs{_left(remaining_seconds)}", err=True)
+            click.echo(f"npuport: {phase}: {done} of {total}{_left(remaining_seconds)}", err=True)
+
+    def of_build(self, done: int, total: int) -> None:
+        """Tell how far the emulated device is."""
+        self.update("building the emulated device", done, total, None)
 
     def _draw(self, phase: str, done: int, total: int, remaining_seconds: float | None) -> None:
         if self._bar is None:

@@ -8,31 +8,33 @@ from html import escape
 
 from npuport.validate.curves import CurvePoint
 
+# Variables of the page's style, which follow the reader's light or dark.
+COLOURS = ("var(--up)", "var(--wait)")
 _WIDTH, _HEIGHT = 760, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 16, 44
 _TICKS = 5
 
 
 def learning_curves(
-    arms: Sequence[tuple[str, str, Sequence[CurvePoint]]], threshold: float | None, low: float, high: float
+    arms: Sequence[tuple[str, Sequence[CurvePoint]]], threshold: float | None, low: float, high: float
 ) -> str:
     """The SVG of some arms.
 
     Args:
-        arms: title, CSS class and curve of each.
+        arms: title and curve of each, at most as many as there are ``COLOURS``.
         threshold: drawn as a dashed line where there is one.
         low, high: range of the returns that is shown, widened to what the curves need; NaN where it is unknown.
     """
-    points = [point for _, _, curve in arms for point in curve]
+    points = [point for _, curve in arms for point in curve]
     if not points:
         return "<p>No curve: too few episodes ended.</p>"
     scale = _Scale(points, low, high)
     parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Learning curves">', *_axes(scale)]
     if threshold is not None:
         at = scale.y(threshold)
-        parts.append(f'<line class="threshold" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-    for title, name, curve in arms:
-        parts += _curve(scale, title, name, curve)
+        parts.append(_across(at, 'stroke-dasharray="6 4"'))
+    for (title, curve), colour in zip(arms, COLOURS, strict=False):
+        parts += _curve(scale, title, colour, curve)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -61,23 +63,30 @@ def _axes(scale: _Scale) -> list[str]:
     for number in range(_TICKS + 1):
         value = scale.low + (scale.high - scale.low) * number / _TICKS
         at = scale.y(value)
-        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text class="left" x="{_LEFT - 8}" y="{at + 4:.1f}">{value:,.0f}</text>')
+        parts.append(_across(at, 'stroke-opacity="0.5"'))
+        parts.append(f'<text text-anchor="end" x="{_LEFT - 8}" y="{at + 4:.1f}">{value:,.0f}</text>')
         step = scale.end * number / _TICKS
-        parts.append(f'<text class="below" x="{scale.x(step):.1f}" y="{_HEIGHT - _BOTTOM + 18}">{step:,.0f}</text>')
+        below = f'x="{scale.x(step):.1f}" y="{_HEIGHT - _BOTTOM + 18}"'
+        parts.append(f'<text text-anchor="middle" {below}>{step:,.0f}</text>')
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    parts.append(f'<text class="below" x="{middle:.0f}" y="{_HEIGHT - 6}">transitions</text>')
+    parts.append(f'<text text-anchor="middle" x="{middle:.0f}" y="{_HEIGHT - 6}">transitions</text>')
     return parts
 
 
-def _curve(scale: _Scale, title: str, name: str, curve: Sequence[CurvePoint]) -> list[str]:
+def _across(at: float, style: str) -> str:
+    return f'<line class="axis" {style} x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+
+
+def _curve(scale: _Scale, title: str, colour: str, curve: Sequence[CurvePoint]) -> list[str]:
     if not curve:
         return []
     upper = [f"{scale.x(point.transition):.1f},{scale.y(point.upper):.1f}" for point in curve]
     lower = [f"{scale.x(point.transition):.1f},{scale.y(point.lower):.1f}" for point in reversed(curve)]
     means = " ".join(f"{scale.x(point.transition):.1f},{scale.y(point.mean):.1f}" for point in curve)
+    name = escape(title)
     return [
-        f'<polygon class="{name} band" points="{" ".join(upper + lower)}"><title>{escape(title)}: 90 % interval of the'
-        " mean</title></polygon>",
-        f'<polyline class="{name} mean" points="{means}"><title>{escape(title)}: mean over seeds</title></polyline>',
+        f'<polygon style="fill:{colour};opacity:.2" points="{" ".join(upper + lower)}">',
+        f"<title>{name}: 90 % interval of the mean</title></polygon>",
+        f'<polyline style="stroke:{colour};stroke-width:2" points="{means}">',
+        f"<title>{name}: mean over seeds</title></polyline>",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from npuport.observe.measurement import DOWN, UP, WAITS, Line, Measurement
 from npuport.validate.checks import per_transition
 from npuport.validate.returns import Comparison
+from npuport.validate.scores import Scores
 from npuport.validate.statistics import mean
 from npuport.validate.validation import Validation
 from npuport.validate.verdict import Word
@@ -108,3 +110,30 @@ def duration(seconds: float) -> str:
     """``48 s``, ``3 min 5 s``."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def solved(scores: Scores) -> str:
+    """S in words."""
+    if math.isnan(scores.solved_at):
+        return "no threshold"
+    return "never" if math.isinf(scores.solved_at) else f"{scores.solved_at:,.0f}"
+
+
+def what_was_run(validation: Validation) -> list[tuple[str, str]]:
+    """Device, script, reference, task, versions and times, by name."""
+    request, port = validation.request, validation.counted.port
+    task = validation.question.task
+    times = [f"{name} {duration(seconds)}" for name, seconds in validation.seconds.items() if seconds >= 0.5]
+    rows = [
+        ("device", f"{validation.device.name}: {validation.device.reason}"),
+        ("script", f"{request.program.script} {' '.join(request.program.arguments)}".rstrip()),
+        ("against", f"{validation.reference.title}, {len(validation.reference.runs)} seeds"),
+        ("task", f"{task.environment or 'unknown'}: {task.source}"),
+        ("counted", f"{port.transitions} transitions, {port.updates} updates on {port.device_name or port.device}"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in port.versions.items())),
+        ("time", ", ".join([*times, f"{validation.jobs} runs side by side"])),
+    ]
+    if validation.resumed:
+        kept = f"{validation.resumed} runs were finished before and taken from .npuport_cache/validate"
+        rows.append(("resumed", kept))
+    return [*rows, *(("not seen", text) for text in port.not_measured)]

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import click
 
-from npuport.reports.validated import cost_line, duration, headline, line_costs, score_line, source_line, wish
+from npuport.reports.validated import (
+    cost_line,
+    headline,
+    line_costs,
+    score_line,
+    solved,
+    source_line,
+    what_was_run,
+    wish,
+)
 from npuport.validate.checks import Check, place_of
 from npuport.validate.scores import Scores
 from npuport.validate.validation import Validation
@@ -76,7 +85,7 @@ def _scores(validation: Validation) -> list[str]:
     ):
         lines.append(f"  {arm.title}")
         lines += (
-            f"    seed {run.seed:<22} {_final(score, final):>14}  {score.average:>11.4g}  {_solved(score):>13}"
+            f"    seed {run.seed:<22} {_final(score, final):>14}  {score.average:>11.4g}  {solved(score):>13}"
             for run, score in zip(arm.runs, scores, strict=True)
         )
     return [*lines, ""]
@@ -84,12 +93,6 @@ def _scores(validation: Validation) -> list[str]:
 
 def _final(scores: Scores, final: str) -> str:
     return f"{scores.best if final == 'best' else scores.final:.4g}"
-
-
-def _solved(scores: Scores) -> str:
-    if scores.solved_at != scores.solved_at:
-        return "no threshold"
-    return "never" if scores.solved_at == float("inf") else f"{scores.solved_at:,.0f}"
 
 
 def _costs(validation: Validation) -> list[str]:
@@ -122,21 +125,4 @@ def _speed(validation: Validation) -> list[str]:
 
 
 def _what_was_run(validation: Validation) -> list[str]:
-    request, port = validation.request, validation.counted.port
-    times = ", ".join(f"{name} {duration(seconds)}" for name, seconds in validation.seconds.items() if seconds >= 0.5)
-    lines = [
-        "What was run",
-        f"  device    {validation.device.name}: {validation.device.reason}",
-        f"  script    {request.program.script} {' '.join(request.program.arguments)}".rstrip(),
-        f"  against   {validation.reference.title}, {len(validation.reference.runs)} seeds",
-        f"  task      {validation.question.task.environment or 'unknown'}: {validation.question.task.source}",
-        f"  counted   {port.transitions} transitions, {port.updates} updates on {port.device_name or port.device}",
-        f"  versions  {', '.join(f'{name} {version}' for name, version in port.versions.items())}",
-        f"  time      {times}; {validation.jobs} runs side by side",
-    ]
-    if validation.resumed:
-        lines.append(
-            f"  resumed   {validation.resumed} runs were finished before and taken from .npuport_cache/validate"
-        )
-    lines += (f"  not seen  {text}" for text in port.not_measured)
-    return lines
+    return ["What was run", *(f"  {name:<9} {text}" for name, text in what_was_run(validation))]

@@ -7,6 +7,7 @@ import sys
 import types
 from dataclasses import dataclass
 
+from npuport.observe.inside import gym_alias
 from npuport.observe.inside.lines import NOWHERE, Place, UserFiles
 from npuport.observe.measurement import Ending
 
@@ -38,6 +39,8 @@ def end_of(error: BaseException | None, files: UserFiles, *, limit_reached: bool
         return _exited(error)
     without_our_frames(error)
     sys.excepthook(type(error), error, error.__traceback__)
+    if gym_alias.is_missing_gym(error):
+        print(gym_alias.HINT, file=sys.stderr)
     place = _origin(error, files)
     if isinstance(error, KeyboardInterrupt):
         return End("interrupted", INTERRUPTED, "", place)

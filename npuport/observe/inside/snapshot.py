@@ -114,6 +114,8 @@ def _user_files(watch: Watch) -> list[str]:
 
 def _not_measured(watch: Watch) -> list[str]:
     told = list(watch.not_measured)
+    if watch.end is not None and not watch.vector_steps:
+        told.append("environment steps: no environment of gymnasium or stable_baselines3 was stepped in this process")
     if watch.forked:
         told.append(
             f"what {watch.forked} processes did that the script forked: only their vector environments are seen"

@@ -30,7 +30,7 @@ def _hook(base_vec_env: ModuleType) -> None:
             stepping.replace(cls, "step_wait", _wrapper_step_wait)
         else:
             stepping.replace(cls, "step_wait", _step_wait)
-            stepping.replace(cls, "reset", vector_environments.reset)
+            stepping.replace(cls, "reset", _reset)
 
     on_every_subclass(base_vec_env.VecEnv, hook)
 
@@ -51,6 +51,16 @@ def _step_wait(step: Method, self: Any, *args: Any, **kwargs: Any) -> Any:
         batch = vector_environments.batch_of(self, resets_next_step=False)
         batch.add(host_array(rewards), host_array(ends), _monitored(infos))
     return result
+
+
+def _reset(reset: Method, self: Any, *args: Any, **kwargs: Any) -> Any:
+    watch = stepping.watch
+    if watch is not None and watch.active:
+        vector_environments.cut(self, {})
+        seed = watch.configuration.seed
+        if seed is not None and vector_environments.batches.get(self) is None and not any(self._seeds):
+            self.seed(seed)
+    return reset(self, *args, **kwargs)
 
 
 def _monitored(infos: Any) -> dict[int, float]:

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from npuport.observe.inside import seeds
 from npuport.observe.inside.watch import Watch
 from npuport.observe.measurement import Episode
 
@@ -26,9 +27,15 @@ WATCHED = "npuport_watched"
 
 
 class Running:
-    """The running episode of one environment that is no vector environment."""
+    """The running episode of one environment that is no vector environment.
+
+    Attributes:
+        number: of the environment, in the order in which they were first used.
+        was_reset: whether the script has reset it at least once; `was_stepped` likewise.
+    """
 
     def __init__(self, number: int) -> None:
+        self.was_reset = self.was_stepped = False
         self.number = number
         self.episodic_return = 0.0
         self.length = 0
@@ -41,8 +48,9 @@ class ByIdentity:
     def __init__(self) -> None:
         self._values: dict[int, Any] = {}
 
-    def __len__(self) -> int:
-        return len(self._values)
+    def values(self) -> list[Any]:
+        """Of all objects that live."""
+        return list(self._values.values())
 
     def get(self, owner: object) -> Any:
         """The value of the object, None where there is none."""
@@ -108,8 +116,6 @@ def running_of(environment: object) -> Running:
     if episode is None:
         episode = Running(take_number())
         running.set(environment, episode)
-        assert watch is not None
-        watch.environments = max(watch.environments, len(running))
     return episode  # type: ignore[no-any-return]
 
 
@@ -132,6 +138,10 @@ def base_step(step: Method, self: object, *args: Any, **kwargs: Any) -> Any:
         episode.episodic_return += reward
         episode.ended = episode.ended or ended
         nesting.stepped.append(episode)
+        if not episode.was_stepped:
+            episode.was_stepped = True
+            alive = sum(other.was_stepped for other in running.values())
+            watch.environments = max(watch.environments, alive)
     if outermost:
         _count()
     return result
@@ -161,6 +171,10 @@ def base_reset(reset: Method, self: object, *args: Any, **kwargs: Any) -> Any:
     episode = running_of(self)
     if episode.length:
         end_episode(episode, cut=True)
+    if not episode.was_reset:
+        episode.was_reset = True
+        if watch.configuration.seed is not None:
+            kwargs = seeds.with_seed(reset, self, kwargs, watch.configuration.seed + episode.number)
     return reset(self, *args, **kwargs)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from npuport.observe.inside import stepping
+from npuport.observe.inside import seeds, stepping
 from npuport.observe.inside.stepping import Method, Running, host_array, nesting
 
 NEXT_STEP = "NextStep"  # gymnasium.vector.AutoresetMode.NEXT_STEP: a step after an end only resets
@@ -103,10 +103,18 @@ def step_wait(step: Method, self: Any, *args: Any, **kwargs: Any) -> Any:
 def reset(reset: Method, self: object, *args: Any, **kwargs: Any) -> Any:
     """``reset`` by the script: what has not ended is cut."""
     watch = stepping.watch
-    batch = batches.get(self)
-    if watch is not None and watch.active and batch is not None:
-        batch.cut((kwargs.get("options") or {}).get("reset_mask"))
+    if watch is not None and watch.active:
+        cut(self, kwargs)
+        if watch.configuration.seed is not None and batches.get(self) is None:
+            kwargs = seeds.with_seed(reset, self, kwargs, watch.configuration.seed)
     return reset(self, *args, **kwargs)
+
+
+def cut(environment: object, options: dict[str, Any]) -> None:
+    """End the running episodes of all environments, or of those that ``reset`` is told to reset."""
+    batch = batches.get(environment)
+    if batch is not None:
+        batch.cut((options.get("options") or {}).get("reset_mask"))
 
 
 def batch_of(environment: Any, *, resets_next_step: bool) -> Batch:

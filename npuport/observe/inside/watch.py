@@ -34,6 +34,7 @@ class Watch:
         step_listeners: called without arguments before each step of the outermost environment.
         update_listeners: called with the optimiser after each of its steps.
         backward_listeners: called with the tensors that a backward starts from, before it does.
+        dispatched: copies and waits as the dispatched operators tell them, where that is done.
         extra: kept in the measurement, by name; values that JSON can hold.
         not_measured: what could not be seen, in words, each once.
     """
@@ -68,6 +69,7 @@ class Watch:
         self.extra: dict[str, object] = {}
         self.limit_reached = False
         self.backward_places: list[Place] = []
+        self.dispatched: Counters | None = None
         # Filled by the hook of torch that can tell; a script without torch has neither.
         self.device_tensors: Callable[[], bool] = lambda: False
         self.kernels: Callable[[], dict[str, int]] = dict
