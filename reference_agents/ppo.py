@@ -42,7 +42,7 @@ from npuport.reference_agents.environments import (
     observation_scale,
 )
 from npuport.reference_agents.episodes import Episodes
-from npuport.reference_agents.flat_parameters import adam, adam_state, flattened, load_adam_state
+from npuport.reference_agents.flat_parameters import adam, adam_state, clip_gradient, flattened, load_adam_state
 from torch import nn
 
 
@@ -124,15 +124,14 @@ class Policy(nn.Module):
         return output + self.log_deviation.exp() * noise
 
     def log_probabilities(self, observations: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of actions as `act` gives them, (rows, 1), and the entropy of the distribution, (rows, 1)."""
+        """Of actions as `act` gives them, (rows, 1), and the entropy of the distribution, (rows, 1) or (1,)."""
         output = self.actor(observations)
         if self.discrete:
             logs = output.log_softmax(1)
             return logs.gather(1, actions.long()), -(logs.exp() * logs).sum(1, keepdim=True)
         standard = (actions - output) * (-self.log_deviation).exp()
         logs = -0.5 * standard.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)
-        entropy = (self.log_deviation + 0.5 + 0.5 * math.log(2 * math.pi)).expand_as(output)
-        return logs.sum(1, keepdim=True), entropy.sum(1, keepdim=True)
+        return logs.sum(1, keepdim=True), (self.log_deviation + 0.5 + 0.5 * math.log(2 * math.pi)).sum(0, keepdim=True)
 
 
 def advantages_of(
@@ -218,9 +217,9 @@ class Agent:
                 errors = 0.5 * (self.policy.critic(observations) - returns).square()
                 losses = arguments.value_weight * errors - gains - arguments.entropy_weight * entropy
                 loss = (live * losses).mean()
-                self.optimizer.zero_grad(set_to_none=False)
+                self.parameters.grad.zero_()
                 loss.backward()
-                nn.utils.clip_grad_norm_([self.parameters], arguments.largest_gradient)
+                clip_gradient(self.parameters, arguments.largest_gradient)
                 self.optimizer.step()
         self.loss = loss.detach().view(1)
         self.rollout[0].copy_(self.rollout[-1])
