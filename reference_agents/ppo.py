@@ -66,7 +66,7 @@ class Arguments:
 
 # What differs from the defaults.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 100_000},
+    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 60_000},
     "Pendulum-v1": {
         "observation_scale": (1.0, 1.0, 0.125),
         "reward_scale": 0.1,
