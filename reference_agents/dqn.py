@@ -14,9 +14,7 @@ slowly. What the advice of npuport asks for is here:
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import random
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from npuport.reference_agents.command_line import (
-    Diverged,
-    identity,
-    load_checkpoint,
-    open_device,
-    parse,
-    run,
-    save_checkpoint,
-)
+from npuport.reference_agents.checkpoints import Diverged, load_checkpoint, resumed, save_checkpoint
+from npuport.reference_agents.command_line import open_device, parse, run, seed_everything
 from npuport.reference_agents.environments import (
     environment_state,
     load_environment_state,
@@ -272,27 +263,19 @@ def vector_step(arguments: Arguments, collector: Collector, agent: Agent) -> Non
 
 def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     """Trains until enough transitions were made; raises `Diverged` when the loss is no longer finite."""
-    saved = load_checkpoint(arguments.resume) if arguments.resume else {}
-    arguments = dataclasses.replace(arguments, **saved.get("arguments", {}))
-    torch.set_num_threads(1)  # networks this small are fastest on one thread, and sums then have one order
-    random.seed(arguments.seed)
-    np.random.seed(arguments.seed)
-    torch.manual_seed(arguments.seed)  # of the NPU too
+    arguments, states = resumed(arguments)
+    seed_everything(arguments.seed)
     collector = Collector(arguments)
     agent = Agent(arguments, len(collector.window[-1].observations[0]), collector.actions)
     parts: dict[str, Collector | Agent] = {"collector": collector, "agent": agent}
-    for name, part in parts.items() if saved else ():
-        part.load(saved[name])
-
+    load_checkpoint(parts, states)
     end = min(arguments.stop_after or arguments.total_steps, arguments.total_steps)
     with collector.episodes as episodes:
         while episodes.transitions < end:
             until = min(episodes.transitions + arguments.checkpoint_every, end)
             while episodes.transitions < until:
                 vector_step(arguments, collector, agent)
-            if arguments.output_folder:
-                state = {name: part.state() for name, part in parts.items()}
-                save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
+            save_checkpoint(parts, arguments)
     return agent, episodes
 
 
