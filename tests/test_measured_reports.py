@@ -296,7 +296,8 @@ def test_odd_dtypes_of_a_loss(function: str, dtypes: tuple[str, ...], odd: str) 
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 B"), (999, "999 B"), (0.4, "0.4 B"), (1000, "1.0 kB"), (2.5e9, "2.5 GB")]
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (0.4, "0.4 B"), (0.01, "<0.1 B"), (1000, "1.0 kB"), (2.5e9, "2.5 GB")],
 )
 def test_sizes(number: float, text: str) -> None:
     assert size(number) == text
