@@ -337,10 +337,12 @@ def test_a_reference_agent_is_run_on_the_device_for_counts_and_speed(
 def test_a_reference_that_is_none_is_one_line(
     scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], reference: str, words: str
 ) -> None:
-    write_stored_run(stored(-90.0, environment="Acrobot-v1"), scripts / "other.json")
-    monkeypatch.setattr(cli, "watch", Made({"train": 490.0}))
+    write_stored_run(stored(90.0, environment="Acrobot-v1"), scripts / "other.json")
+    made = Made({"train": 490.0})
+    monkeypatch.setattr(cli, "watch", made)
     assert main.run([*REFERENCE, reference, *OWN]) == 2
     error = capsys.readouterr().err
+    assert bool(made.runs) == (reference == "other.json")
     assert words in error and error.count("\n") == 1
 
 
