@@ -36,6 +36,7 @@ from reference_agents.stored import SeedRun, StoredRun, write_stored_run
 
 STEPS = 40_000
 SCRIPT = "import sys\n\nprint(sys.argv)\n"
+PORTED = SCRIPT + "import torch\n\nx = torch.zeros(3).cuda()\n"
 
 
 def measured(seed: int, level: float, options: RunOptions | None = None, **changes: object) -> Measurement:
@@ -262,15 +263,20 @@ def test_json_has_everything_and_only_json_numbers(
 def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: Path) -> None:
     class Copying(Made):
         def __call__(self, options: RunOptions, **rest: object) -> Measurement:
-            place = Line(str(scripts / "train.py"), 3, "main")
+            place = Line(str(scripts / "train.py"), 6, "main")
             lines = [LineCount(place, UP, Count(4000, 10)), LineCount(place, "wait.stream", Count(2000))]
             return replace(super().__call__(options), lines=lines)
 
+    (scripts / "train.py").write_text(PORTED)
     run("--output-format", "html", "--output-file", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
     page = (scripts / "report.html").read_text()
     assert not re.search(r"""(?:src|href)=|<script|@import|url\(|https?://(?!www\.w3\.org)""", page)
     assert page.count("<polyline") == page.count("<polygon") == 2
-    assert "print(sys.argv)" in page and '<div class="bar up" style="width:100.0%">' in page
+    assert (
+        "torch.zeros(3).cuda()" in page
+        and "NPU102 cuda-method" in page
+        and '<div class="bar up" style="width:100.0%">' in page
+    )
     assert '<div class="bar wait" style="width:50.0%">' in page and '<p class="first">PASS</p>' in page
 
 
