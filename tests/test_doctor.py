@@ -18,24 +18,11 @@ from npuport.device.installed import read_cann
 from npuport.device.npu import Answer
 from npuport.emulator.build import BuildState
 from npuport.facts.pairs import cann_of, newest_torch_npu
-from tests.conftest import Command, environment, write_files
+from tests.conftest import Command, write_files
+from tests.seeming_installation import installed
 
 NO_NPU = Path("/nonexistent")
 Diagnosing: TypeAlias = "Callable[..., Diagnosis]"
-
-
-def installed(folder: Path, torch: str = "2.13.0+cpu", torch_npu: str = "2.13.0", cuda: str = "None") -> dict[str, str]:
-    """The environment of an interpreter in which these releases seem to be installed."""
-    write_files(
-        folder,
-        {
-            "torch/__init__.py": "raise SystemExit('torch was imported')",
-            "torch/version.py": f"__version__ = '{torch}'\ncuda: str | None = {cuda}\n",
-            "torch_npu/__init__.py": "raise SystemExit('torch_npu was imported')",
-            "torch_npu/version.py": f"__version__ = '{torch_npu}'\n",
-        },
-    )
-    return environment(PYTHONPATH=str(folder), NPUPORT_CACHE_DIR=str(folder / "cache"), PATH=os.environ["PATH"])
 
 
 def checks(diagnosis: Diagnosis) -> dict[str, Check]:

@@ -26,7 +26,9 @@ from npuport.observe.measurement import (
     measurement_from_json,
 )
 from npuport.reports import measured_html, measured_json, measured_text
-from npuport.reports.measured import CLAIM, NOT_FOUND, Findings, figures, line_rows, odd_dtype, size, verdict
+from npuport.reports.measured import CLAIM, figures, size, verdict
+from npuport.reports.measured_lines import NOT_FOUND, Findings, line_rows
+from npuport.reports.measured_remarks import odd_dtype
 from tests.watched_run import watched_run
 
 FORMATS = [measured_text, measured_json, measured_html]
@@ -62,7 +64,7 @@ def test_a_silent_cpu_run_is_called_out_first(run: Measurement, found: Findings)
     assert kinds(crashed) == ["silent_cpu", "crashed"]
     text = written(measured_text.write, crashed, found)
     assert text.startswith(
-        "Ran silently on the CPU: 1000 transitions, 250 updates. No tensor ever lived on the emulated"
+        "Ran silently on the CPU: 1,000 transitions, 250 updates. No tensor ever lived on the emulated"
     )
     page = written(measured_html.write, crashed, found)
     assert page.index("Ran silently on the CPU") < page.index("RuntimeError") < page.index("copies to the device")
@@ -102,6 +104,12 @@ def test_how_it_ended_is_told(run: Measurement, outcome: Outcome, kind: str, tex
 def test_an_end_without_trouble_needs_no_word(run: Measurement) -> None:
     assert kinds(run) == ["on_device", "claim"]
     assert kinds(replace(run, outcome=Outcome("exited", 0))) == ["on_device", "claim"]
+
+
+def test_a_loss_that_is_not_finite_is_in_the_verdict(run: Measurement) -> None:
+    run.non_finite.append(NonFiniteLoss(run.lines[0].place, 120, "nan", 12))
+    assert kinds(run) == ["on_device", "non_finite", "claim"]
+    assert "The loss was nan after 120 transitions" in verdict(run)[1].text
 
 
 def test_claims_hold_for_their_device_only(run: Measurement, tmp_path: Path) -> None:
@@ -265,6 +273,18 @@ def test_page_escapes_what_the_user_wrote(run: Measurement, tmp_path: Path) -> N
     assert "&lt;/script&gt;&lt;b&gt;&quot; + &#x27;&amp;amp;&#x27;" in text
 
 
+def test_a_long_run_stays_a_page_that_can_be_sent(run: Measurement, found: Findings) -> None:
+    episodes = [replace(run.episodes[0], transition=number, episodic_return=1.0) for number in range(100_000)]
+    text = written(measured_html.write, replace(run, episodes=episodes), found)
+    assert len(text) < 100_000
+    assert "99,999 transitions" in text
+
+
+def test_losses_without_a_loss_function_are_told(run: Measurement, found: Findings) -> None:
+    text = written(measured_text.write, replace(run, loss_inputs=[]), found)
+    assert re.search(r"^into the loss +no loss function of torch was called$", text, re.MULTILINE)
+
+
 def test_many_lines_are_folded_away_and_counted(run: Measurement, found: Findings) -> None:
     lines = [replace(run.lines[0], place=replace(run.lines[0].place, line=number)) for number in range(1, 41)]
     many = replace(run, lines=lines)
@@ -288,7 +308,8 @@ def test_odd_dtypes_of_a_loss(function: str, dtypes: tuple[str, ...], odd: str) 
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 B"), (999, "999 B"), (0.4, "0.4 B"), (1000, "1.0 kB"), (2.5e9, "2.5 GB")]
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (0.4, "0.4 B"), (0.01, "<0.1 B"), (1000, "1.0 kB"), (2.5e9, "2.5 GB")],
 )
 def test_sizes(number: float, text: str) -> None:
     assert size(number) == text

@@ -87,3 +87,14 @@ def test_selection_takes_the_more_exact_word() -> None:
     assert selected_codes(Settings(select=("cuda-method",))) == {"NPU102"}
     assert "NPU101" in selected_codes(Settings(ignore=("NPU1",), extend_select=("NPU101",)))
     assert {"NPU501", "NPU502", "NPU503", "NPU504"} == selected_codes(Settings(select=("amp",)))
+
+
+def test_rules_that_find_no_fault_must_be_asked_for() -> None:
+    improving = {rule.code for rule in all_rules() if rule.improves}
+    assert improving
+    for words in ((), ("ALL",), ("NPU4",), ("h2d",)):
+        assert improving.isdisjoint(selected_codes(Settings(select=words)))
+        assert improving <= selected_codes(Settings(select=words), improving=True)
+    for code in improving:
+        assert selected_codes(Settings(select=(code,))) == {code}
+        assert code not in selected_codes(Settings(ignore=(code,)), improving=True)

@@ -20,6 +20,7 @@
 - ``tensor_uses``     what a file does with a tensor that is made in it
 - ``configuration``   a configuration file: what its settings are called and hold
 - ``tensor_creation`` how code makes a tensor and brings it to a device
+- ``uploads``         uploads of data of the host; ``upload_groups`` those that stand together
 - ``host_indices``    indices in host memory; ``noise_sources`` where random numbers are drawn
 - ``fixed_attributes`` attributes that are set when an instance is made, and never again
 - ``host_stores``     what is written from host memory into a buffer of the device

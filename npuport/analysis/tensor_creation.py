@@ -104,7 +104,7 @@ def read_creation(module: Module, node: ast.AST) -> Creation | None:
         return Creation(node, node, function, keyword(node, "device"), "")
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _MOVES:
         return None
-    inner, methods = _without_methods(node.func.value)
+    inner, methods = without_methods(node.func.value)
     function = created_by(module, inner) if isinstance(inner, ast.Call) else None
     named = {argument.arg for argument in node.keywords} - {"non_blocking", "device"}
     if function is None or not isinstance(inner, ast.Call) or keyword(inner, "device") is not None:
@@ -115,7 +115,7 @@ def read_creation(module: Module, node: ast.AST) -> Creation | None:
     return Creation(node, inner, function, device, node.func.attr, methods)
 
 
-def _without_methods(node: ast.expr) -> tuple[ast.expr, int]:
+def without_methods(node: ast.expr) -> tuple[ast.expr, int]:
     """What a chain of methods that go with any device begins with, and how many they are."""
     methods = 0
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ON_ANY_DEVICE:

@@ -43,7 +43,9 @@ def command(write: bool, unsafe_fixes: bool, **options: Any) -> int:
     files = job.files()
     warn_of_nothing(files, job, quiet=options["quiet"])
     with Progress(quiet=options["quiet"]) as progress:
-        program = Program(files, job.settings, job.checker(with_edits=True), use_cache=False, named=job.paths)
+        program = Program(
+            files, job.settings, job.checker(with_edits=True, improving=unsafe_fixes), use_cache=False, named=job.paths
+        )
         outcome = port(program, unsafe=unsafe_fixes, write=write, progress=progress.update)
     if not write:
         print_diff(outcome)
@@ -63,7 +65,7 @@ def _status(job: Job, outcome: Outcome) -> int:
 def _fix_stdin(job: Job, *, unsafe: bool, quiet: bool) -> int:
     """The fixed text of standard input on standard output, as editors want it; what is left on stderr."""
     data = sys.stdin.buffer.read()
-    name, checker = job.stdin_filename, job.checker(with_edits=True)
+    name, checker = job.stdin_filename, job.checker(with_edits=True, improving=unsafe)
     try:
         source = read_source(name, data)
         fixed = fix_source(checker, source, ProjectFacts(), unsafe=unsafe, ignored=job.ignored(name))

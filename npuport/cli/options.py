@@ -91,10 +91,10 @@ class Job:
         """Codes that ``per-file-ignores`` takes away in a file, which need not exist."""
         return PerFileIgnores(self.settings).codes(path)
 
-    def checker(self, *, with_edits: bool) -> Checker:
-        """The rules and options of this job."""
+    def checker(self, *, with_edits: bool, improving: bool = False) -> Checker:
+        """The rules and options of this job; `improving` takes those in that find no fault."""
         settings = self.settings
-        codes = selected_codes(settings)
+        codes = selected_codes(settings, improving=improving)
         return Checker(
             rules=rules_for(settings.target_torch_npu),
             reported=codes,

@@ -18,6 +18,7 @@ from npuport.observe.findings import findings_on_lines
 from npuport.observe.measurement import Measurement
 from npuport.observe.run import RunOptions, check_script, watch
 from npuport.reports.watched import FORMATS, write_in
+from npuport.sources.errors import UsageError
 from npuport.sources.settings import DTYPE_CHECKS, load_settings
 
 _BUILDING = "npuport: building the emulated device, once for this torch; it takes about a minute"
@@ -118,5 +119,8 @@ def _write(measurement: Measurement, output_format: str, path: Path | None) -> N
             click.echo()  # the script's own output stands above
         write_in(output_format, measurement, findings, sys.stdout)
         return
-    with path.open("w", encoding="utf-8") as file:
-        write_in(output_format, measurement, findings, file)
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            write_in(output_format, measurement, findings, file)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None

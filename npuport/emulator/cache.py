@@ -123,7 +123,9 @@ def _builds(folder: Path) -> Iterator[tuple[Path, float]]:
 
 
 def _explained(error: OSError, folder: Path) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    full = [os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)]
+    # Copying a folder gathers what went wrong for each of its files, as texts.
+    reason = str(error.args[0][0][2]) if isinstance(error, shutil.Error) else error.strerror or str(error)
+    if any(text in reason for text in full):
         return f"no room left in {folder} to build the emulated device; NPUPORT_CACHE_DIR names another folder"
-    reason = error.strerror or str(error)
     return f"cannot build the emulated device in {folder}: {reason}; NPUPORT_CACHE_DIR names another folder"

@@ -51,6 +51,11 @@ class Checker:
     with_edits: bool = False
 
     @cached_property
+    def improving(self) -> frozenset[str]:
+        """Codes of the rules that find no fault."""
+        return frozenset(rule.code for rule in self.rules if rule.improves)
+
+    @cached_property
     def _gate(self) -> Gate:
         return Gate(self.rules)
 

@@ -64,7 +64,7 @@ def fix_source(
     for _ in range(MAX_PASSES):
         if checked.module is None:
             break
-        taken, edits = _compatible(checked, checked.module, unsafe)
+        taken, edits = _compatible(checked, checked.module, unsafe, checker.improving)
         if not edits:
             break
         text = apply(current.text, edits)
@@ -93,11 +93,13 @@ def _fault(source: SourceText, text: str, seen: set[str], target: str) -> str:
     return ""
 
 
-def _compatible(checked: Checked, module: Document, unsafe: bool) -> tuple[list[Finding], list[Edit]]:
+def _compatible(
+    checked: Checked, module: Document, unsafe: bool, improving: frozenset[str]
+) -> tuple[list[Finding], list[Edit]]:
     """The findings whose fixes fit together in one pass, and all edits of these.
 
-    Earlier places win; what overlaps waits for the next pass. Suppressions are removed last, when it is
-    known what the other fixes left.
+    Earlier places win; what overlaps waits for the next pass. Faults are mended first, then what is none is improved.
+    Suppressions are removed last, when it is known what the other fixes left.
     """
     candidates = [
         (finding, checked.changes[position])
@@ -106,6 +108,7 @@ def _compatible(checked: Checked, module: Document, unsafe: bool) -> tuple[list[
     ]
     candidates = _without_the_removed(candidates)
     others = [pair for pair in candidates if pair[0].code != UNUSED_SUPPRESSION]
+    others = [pair for pair in others if pair[0].code not in improving] or others
     taken: list[tuple[Finding, Rendered]] = []
     occupied: set[Edit] = set()
     for finding, rendered in sorted(others or candidates, key=lambda pair: pair[0].sort_key):

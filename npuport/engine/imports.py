@@ -63,20 +63,32 @@ def _plan_helpers(module: Module, needs: list[Need], first_use: int) -> list[Edi
         raise NotFixable("the helper name is defined below the code that needs it")
     lines_there = module.source.text.splitlines()
     aliases = [need.line for need in needs if need.line and need.line not in lines_there]
+    functions = [need.function for need in needs if need.function]
     shared = bool(missing and module.project.helper_import)
     if shared:
         lines = [f"{module.project.helper_import} {', '.join(_used_directly(needs, missing))}", *aliases]
     else:
         lines = [*_helper_lines(module, names, missing), *aliases]
-    if not lines:
+    if not lines and not functions:
         return []
     anchor = _helper_anchor(module, first_use)
+    if functions:
+        return [_functions_after(module, anchor, lines, functions)]
     if lines[0] == "import torch":
         lines = lines if lines[-1] else lines[:-1]
         joins = True
     else:
         joins = _is_own_import(anchor) if shared else _is_helper(module, anchor)
     return [_line_after(module, anchor, *lines, before="" if joins else module.source.line_end)]
+
+
+def _functions_after(module: Module, anchor: ast.stmt | None, lines: list[str], functions: list[str]) -> Edit:
+    """Helper lines, and functions below them with two empty lines around each."""
+    row = (anchor.end_lineno or anchor.lineno) if anchor is not None else 0
+    below = module.source.text.splitlines()[row : row + 2]
+    above = ["", *lines] if lines and not _is_helper(module, anchor) else lines
+    text = [line for function in functions for line in ("", "", *function.splitlines())]
+    return _line_after(module, anchor, *above, *text, *([""] * (2 - sum(not line.strip() for line in below))))
 
 
 def _is_own_import(anchor: ast.stmt | None) -> bool:

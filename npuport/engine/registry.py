@@ -19,6 +19,7 @@ from npuport.sources.settings import Settings
 GROUP = "npuport.rules"
 
 _CODE = re.compile(r"[A-Z]{2,8}\d{3,4}")
+_EXACTLY = 100  # how exact a word is that means one rule
 
 
 @cache
@@ -111,10 +112,13 @@ def _differences(one: str, other: str) -> int:
     return sum(a != b for a, b in zip(one, other, strict=True))
 
 
-def selected_codes(settings: Settings) -> frozenset[str]:
+def selected_codes(settings: Settings, *, improving: bool = False) -> frozenset[str]:
     """Codes of the rules to report, from select, extend-select and ignore; the more exact word wins.
 
     ``--select NPU1 --ignore NPU101`` leaves 101 out; ``--ignore NPU1 --extend-select NPU101`` keeps it.
+
+    Args:
+        improving: select rules that find no fault like all others; else they must be named exactly.
     """
     enabled: dict[str, tuple[int, bool]] = {rule.code: (0, not settings.select) for rule in all_rules()}
     for words, on in ((settings.select, True), (settings.extend_select, True), (settings.ignore, False)):
@@ -123,12 +127,13 @@ def selected_codes(settings: Settings) -> frozenset[str]:
                 exactness = _exactness(word)
                 if exactness >= enabled[code][0]:
                     enabled[code] = (exactness, on)
-    return frozenset(code for code, (_, on) in enabled.items() if on)
+    exact = {rule.code for rule in all_rules() if not rule.improves or improving or enabled[rule.code][0] == _EXACTLY}
+    return frozenset(code for code, (_, on) in enabled.items() if on and code in exact)
 
 
 def _exactness(word: str) -> int:
     if any(rule.code == word.upper() or rule.name == word.lower() for rule in all_rules()):
-        return 100
+        return _EXACTLY
     return 1 if word.upper() == "ALL" else len(word)
 
 

@@ -77,7 +77,8 @@ def render(module: Module | Configuration, fix: Fix, style: str) -> Rendered | N
         if edit is not None:
             edits.append(edit)
             in_import = isinstance(change, Rewrite) and isinstance(change.node, ast.Import | ast.ImportFrom)
-            if writer.portable and writer.needs and not in_import:
+            stands_above = writer.portable or any(need.function for need in writer.needs)
+            if stands_above and writer.needs and not in_import:
                 first_use = edit.start if first_use is None else min(first_use, edit.start)
         loses |= lost
         needs += [need for need in writer.needs if need not in needs]

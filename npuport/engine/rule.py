@@ -79,6 +79,8 @@ class Rule:
         since: first torch_npu release line for which the rule holds.
         until: torch_npu release line from which it does not hold any more.
         uses_flow: it asks ``module.flow``, for which the whole program must be evaluated.
+        improves: what it finds is no fault, only code that could cost less on an NPU. Such a rule runs with
+            ``fix --unsafe-fixes``, after all others, or where it is selected by its own code or name.
     """
 
     code: ClassVar[str]
@@ -90,6 +92,7 @@ class Rule:
     since: ClassVar[str | None] = None
     until: ClassVar[str | None] = None
     uses_flow: ClassVar[bool] = False
+    improves: ClassVar[bool] = False
 
     def check(self, module: Module) -> Iterable[Hit]:
         """Yield what is wrong in ``module``."""

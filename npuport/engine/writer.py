@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from npuport.analysis.module import Module
 from npuport.engine.fix import NotFixable
 from npuport.engine.lazy_libcst import cst
+from npuport.engine.rewriting.helper_functions import function_definition, function_text
 
 if TYPE_CHECKING:
     from npuport.analysis.walk import Scope
@@ -26,6 +27,7 @@ class Need:
     Attributes:
         name: what must be bound: ``torch``, ``torch_npu``, ``DEVICE_TYPE``, ``device_module`` or an alias.
         line: the statement that binds an alias; empty for the well-known names.
+        function: the source text of a function that is defined under the name.
         scope: the function that gets the line where torch is imported inside it only.
         implied: only another helper line uses the name.
     """
@@ -34,6 +36,7 @@ class Need:
     line: str = ""
     scope: ast.AST | None = None
     implied: bool = False
+    function: str = ""
 
 
 class Writer:
@@ -99,6 +102,25 @@ class Writer:
         if self._torch_scope() is not None:
             raise NotFixable("torch is imported inside the function only")
         self._need(Need(name, line))
+
+    def helper_function(self, base: str) -> str:
+        """The name of a function that fixes write below the imports; one that is there is used again.
+
+        Args:
+            base: which one, see ``helper_functions``.
+
+        Raises:
+            NotFixable: torch is imported inside the function only, or the function stands below the code.
+        """
+        if self._torch_scope() is not None:
+            raise NotFixable("torch is imported inside the function only")
+        there = function_definition(self.module, base)
+        if there is not None:
+            return there.name
+        name = free_name(self.module, base)
+        tabs = "\n\t" in self.module.source.text
+        self._need(Need(name, function=function_text(base, name, self.torch(), tabs=tabs)))
+        return name
 
     def numpy(self) -> str:
         """The name that NumPy has here.

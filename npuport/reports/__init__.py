@@ -6,7 +6,7 @@
 - ``catalogue``   the list of rules, for the terminal and the README
 - ``diagnosis``   what ``doctor`` found
 - ``watched``     the report of a watched run: ``measured_text``, ``measured_json``, ``measured_html``, and what
-                  all of these say in ``measured``
+                  all of these say: ``measured``, ``measured_lines``, ``measured_remarks``
 - ``validated``   the report of a validation: ``validated_text``, ``validated_json``, ``validated_html`` with
                   ``learning_curves``
 - ``page``        pieces of a self-contained HTML page

@@ -7,26 +7,15 @@ from html import escape
 from typing import TextIO
 
 from npuport.observe.measurement import DOWN, UP, Measurement
-from npuport.reports.measured import (
-    NO_LINE,
-    Findings,
-    LineRow,
-    figures,
-    line_rows,
-    notices,
-    overheads,
-    per_step,
-    place,
-    setting,
-    shown,
-    size,
-    verdict,
-)
+from npuport.reports.measured import figures, overheads, per_step, setting, size, verdict
+from npuport.reports.measured_lines import NO_LINE, Findings, LineRow, line_rows, place, shown
+from npuport.reports.measured_remarks import Remark, notices
 from npuport.reports.page import bar, code, curve, page, table
 from npuport.reports.report import counted
 
 # More than these are folded away: their number is small, and nobody reads that far unasked.
 OPEN_LINES = 25
+_MARKED = ' class="mark"'
 _BARS = {"up": UP, "down": DOWN, "wait": "wait"}
 
 
@@ -56,7 +45,8 @@ def _head(run: Measurement) -> str:
 def _verdict(run: Measurement) -> str:
     first, *others = verdict(run)
     worst = "bad" if any(one.tone == "bad" for one in (first, *others)) else first.tone
-    lines = [f'<p class="first">{escape(first.text)}</p>', *(f"<p>{escape(one.text)}</p>" for one in others)]
+    lines = [f'<p class="first {first.tone}">{escape(first.text)}</p>']
+    lines += [f"<p{_MARKED if one.tone == 'bad' else ''}>{escape(one.text)}</p>" for one in others]
     return f'<div class="panel {worst}">\n' + "\n".join(lines) + "\n</div>"
 
 
@@ -67,7 +57,7 @@ def _figures(run: Measurement) -> str:
             per_step(run, figure.count.calls),
             size(figure.count.bytes / run.transitions) if figure.moves and run.transitions else "",
             f"{figure.count.calls:,}",
-            f"{figure.before.calls:,}",
+            f"{figure.before.calls:,}" if figure.before is not None else "",
         )
         for figure in figures(run)
     ]
@@ -75,8 +65,12 @@ def _figures(run: Measurement) -> str:
 
 
 def _notices(run: Measurement, rows: list[LineRow]) -> str:
-    told = [(escape(heading), "<br>".join(map(escape, texts)) or "none") for heading, texts in notices(run, rows)]
+    told = [(escape(heading), "<br>".join(map(_remark, remarks)) or "none") for heading, remarks in notices(run, rows)]
     return table(("what", "where"), told)
+
+
+def _remark(remark: Remark) -> str:
+    return f"<span{_MARKED}>{escape(remark.text)}</span>" if remark.bad else escape(remark.text)
 
 
 def _lines(run: Measurement, rows: list[LineRow]) -> list[str]:
@@ -84,10 +78,10 @@ def _lines(run: Measurement, rows: list[LineRow]) -> list[str]:
         return []
     largest = max(row.calls(event) for row in rows for event in _BARS.values())
     key = "".join(f'<span class="key bar {kind}"></span>{name}' for kind, name in _KEY.items())
-    heads = ("line", "", "up", "down", "waits", "kernels", "", "check")
+    heads = ("line", "", "up", "down", "bytes", "waits", "kernels", "", "check")
 
     def part(some: list[LineRow]) -> str:
-        return table(heads, [_line(run, row, largest) for row in some], (2, 3, 4, 5))
+        return table(heads, [_line(run, row, largest) for row in some], (2, 3, 4, 5, 6))
 
     unexplained = [row for row in rows if not row.place.filename]
     explained = [row for row in rows if row.place.filename]
@@ -105,14 +99,21 @@ _KEY = {"up": "copies to the device", "down": "copies to the host", "wait": "wai
 
 
 def _line(run: Measurement, row: LineRow, largest: int) -> tuple[str, ...]:
-    numbers = [row.calls(event) for event in (UP, DOWN, "wait", "kernel")]
+    up, down, waits, kernels = (
+        per_step(run, number) if (number := row.calls(event)) else "" for event in (UP, DOWN, "wait", "kernel")
+    )
+    moved = sum(row.counts[event].bytes for event in (UP, DOWN) if event in row.counts)
     bars = "".join(bar(kind, row.calls(event), largest) for kind, event in _BARS.items())
     where = code(place(row.place)) if row.place.filename else f"<em>{NO_LINE}</em>"
     troubles = f'<br><span class="mark">{escape(row.troubles)}</span>' if row.troubles else ""
     return (
         where,
         (code(row.source) if row.source else "") + troubles,
-        *(per_step(run, number) if number else "" for number in numbers),
+        up,
+        down,
+        size(moved / run.transitions) if moved and run.transitions else "",
+        waits,
+        kernels,
         f'<div class="bars">{bars}</div>',
         _found(row),
     )

@@ -13,7 +13,8 @@ from typing import Any, TextIO
 from npuport.engine.finding import Finding
 from npuport.observe.measurement import Measurement
 from npuport.reports.json_format import as_json
-from npuport.reports.measured import Findings, figures, verdict
+from npuport.reports.measured import figures, verdict
+from npuport.reports.measured_lines import Findings
 
 
 def write(measurement: Measurement, findings: Findings, out: TextIO) -> None:

@@ -11,24 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from npuport.observe.measurement import DOWN, UP, Measurement
-from npuport.reports.measured import (
-    NOT_FOUND,
-    Findings,
-    LineRow,
-    figures,
-    line_rows,
-    nothing_seen,
-    notices,
-    overheads,
-    per_step,
-    place,
-    setting,
-    size,
-    verdict,
-)
+from npuport.reports.measured import Figure, figures, nothing_seen, overheads, per_step, setting, size, verdict
+from npuport.reports.measured_lines import NOT_FOUND, Findings, LineRow, line_rows, place
+from npuport.reports.measured_remarks import Remark, notices
 from npuport.reports.report import counted
 
 SHOWN_LINES, SHOWN_NOTICES = 10, 4
+# Lines that neither copy nor wait are there for orientation.
+SHOWN_KERNEL_LINES = 3
 # In a file nothing is folded, so that grep finds whole lines; source text is cut all the same.
 _FILE_WIDTH, _SOURCE_WIDTH, _LEAST_WIDTH = 1000, 140, 80
 _STYLES = {"bad": "bold red", "fair": "yellow", "good": "bold green"}
@@ -59,23 +49,32 @@ def _figures(run: Measurement) -> Table:
             per_step(run, figure.count.calls),
             size(moved) if figure.moves and run.transitions else "",
             f"{figure.count.calls:,}",
-            f"{figure.before.calls:,}" + (f" ({size(figure.before.bytes)})" if figure.moves else ""),
+            _before(figure),
         )
     return table
 
 
+def _before(figure: Figure) -> str:
+    if figure.before is None:
+        return ""
+    return f"{figure.before.calls:,} ({size(figure.before.bytes)})" if figure.moves else f"{figure.before.calls:,}"
+
+
 def _notices(run: Measurement, rows: list[LineRow]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for heading, texts in notices(run, rows):
-        for index, text in enumerate(texts[:SHOWN_NOTICES] or ["none"]):
-            table.add_row(Text(heading if index == 0 else ""), Text(text))
-        if len(texts) > SHOWN_NOTICES:
-            table.add_row(Text(), Text(f"and {len(texts) - SHOWN_NOTICES} more"))
+    for heading, remarks in notices(run, rows):
+        for index, remark in enumerate(remarks[:SHOWN_NOTICES] or [Remark("none")]):
+            table.add_row(Text(heading if index == 0 else ""), Text(remark.text, style="red" if remark.bad else ""))
+        if len(remarks) > SHOWN_NOTICES:
+            table.add_row(Text(), Text(f"and {len(remarks) - SHOWN_NOTICES} more"))
     return table
 
 
 def _lines(console: Console, run: Measurement, rows: list[LineRow]) -> None:
-    told = [row for row in rows if row.place.filename][:SHOWN_LINES]
+    explained = [row for row in rows if row.place.filename]
+    costly = [row for row in explained if row.moves_or_waits or row.troubles]
+    others = [row for row in explained if not (row.moves_or_waits or row.troubles)]
+    told = costly[:SHOWN_LINES] + others[:SHOWN_KERNEL_LINES]
     unexplained = [row for row in rows if not row.place.filename]
     if not told and not unexplained:
         return
@@ -84,7 +83,7 @@ def _lines(console: Console, run: Measurement, rows: list[LineRow]) -> None:
     console.print(Text(_columns(heads) + "lines, per environment step", style="bold"))
     for row in [*told, *unexplained]:
         _line(console, run, row)
-    hidden = sum(bool(row.place.filename) for row in rows) - len(told)
+    hidden = len(explained) - len(told)
     if hidden:
         console.print(Text(f"{counted(hidden, 'more line')}; the formats html and json have all", style="dim"))
 

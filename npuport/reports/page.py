@@ -18,8 +18,10 @@ h1 { font-size: 1.35rem; margin: 0 0 .3rem; } h2 { font-size: 1.05rem; margin: 2
 code { font-family: ui-monospace, monospace; font-size: .9em; overflow-wrap: anywhere; }
 .panel { background: var(--panel); border-left: .35rem solid var(--line); padding: .8rem 1.1rem; border-radius: .3rem; }
 .panel p { margin: .2rem 0; } .panel.good { border-color: var(--good); } .panel.fair { border-color: var(--fair); }
-.panel.bad { border-color: var(--bad); } .good > .first { color: var(--good); } .fair > .first { color: var(--fair); }
-.bad > .first, .mark { color: var(--bad); } .first { font-size: 1.2rem; font-weight: 600; }
+.panel.bad { border-color: var(--bad); }
+.good > .first, .first.good { color: var(--good); } .fair > .first, .first.fair { color: var(--fair); }
+.bad > .first, .first.bad, .mark { color: var(--bad); } .bad > .first.good { color: var(--good); }
+.bad > .first.fair { color: var(--fair); } .first { font-size: 1.2rem; font-weight: 600; }
 .dim { color: var(--dim); } .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; color: var(--dim); }
 th, td { padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
@@ -32,6 +34,7 @@ svg { width: 100%; max-width: 48rem; height: auto; } svg polyline { fill: none; 
 svg text { fill: var(--dim); font-size: 12px; } svg .axis { stroke: var(--line); }
 summary { cursor: pointer; color: var(--dim); }
 """
+_POINTS = 1000
 
 
 def page(title: str, body: str) -> str:
@@ -80,14 +83,17 @@ def code(text: str) -> str:
 def curve(points: Sequence[tuple[float, float]], across: str, label: str) -> str:
     """A line through points, with its range written at the edges; points that are not finite are left out.
 
+    Of very many points, some are drawn: a screen has no room for more.
+
     Args:
         points: (x, y), by rising x.
         across: what x is.
         label: what is drawn, for those who do not see it.
     """
     drawn = [(x, y) for x, y in points if math.isfinite(y)]
-    if len(drawn) < 2:
+    if len(drawn) < 3:
         return ""
+    drawn = [*drawn[:-1][:: len(drawn) // _POINTS + 1], drawn[-1]]
     width, height, left, below, above = 760, 180, 60, 22, 8
     lowest, highest = min(y for _, y in drawn), max(y for _, y in drawn)
     first, last = drawn[0][0], drawn[-1][0]

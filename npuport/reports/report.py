@@ -60,5 +60,5 @@ class Report:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """``1 file``, ``2,000 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -6,7 +6,7 @@ import importlib
 from typing import TextIO
 
 from npuport.observe.measurement import Measurement
-from npuport.reports.measured import Findings
+from npuport.reports.measured_lines import Findings
 
 FORMATS = ("text", "json", "html")
 

@@ -6,6 +6,7 @@
 - ``amp``         autocast and gradient scalers
 - ``environment`` environment variables
 - ``creation``    tensors that are made where they are needed, batches and indices that are uploaded once
+- ``uploads``     uploads through functions of ``helper_functions``, which fixes write into the file
 - ``losses``, ``distributions``: what has no kernel, by what has one; ``masks`` assignments through a mask
 - ``deferred_reads`` reads of the device that can wait until a loop ends; ``removal`` calls that go
 

@@ -26,7 +26,8 @@ NOWHERE = Place("", 0, "")
 class UserFiles:
     """Tells the user's own files from those of Python, of installed packages and of npuport.
 
-    A script that is itself installed makes its folder the user's.
+    A script that is itself installed makes its folder the user's. Of two folders that hold a file, the inner one tells:
+    a virtual environment, or a checkout of npuport, may lie below the script's folder.
     """
 
     def __init__(self, script_folder: str) -> None:
@@ -35,6 +36,7 @@ class UserFiles:
         self._foreign = tuple(
             os.path.join(os.path.realpath(folder), "") for folder in (paths["stdlib"], paths["platstdlib"], _OURS)
         )
+        self._foreign_inside = tuple(folder for folder in self._foreign if folder.startswith(self._folder))
         # From the name that code has to its absolute name, empty where it is not the user's.
         self._known: dict[str, str] = {}
 
@@ -62,11 +64,15 @@ class UserFiles:
         if not filename or filename.startswith("<"):
             return ""
         # Most files are told by their name alone, without a look at the disk.
+        if self._foreign_inside and filename.startswith(self._foreign_inside):
+            return ""
         if not filename.startswith(self._folder) and (
             filename.startswith(self._foreign) or self._below_installed(filename)
         ):
             return ""
         absolute = os.path.realpath(filename)
+        if self._foreign_inside and absolute.startswith(self._foreign_inside):
+            return ""
         if absolute.startswith(self._folder) and not self._below_installed(absolute[len(self._folder) :]):
             return os.path.abspath(filename)
         if absolute.startswith(self._foreign) or self._below_installed(absolute):
