@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import random
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
+from npuport.reference_agents.checkpoints import Diverged
 
 from npuport.sources.errors import UsageError
 
 ArgumentsType = TypeVar("ArgumentsType")
-# Says where a run happens and how it is cut into pieces, and changes nothing of what is learnt.
-_PLACE = ("device", "output_folder", "checkpoint_every", "stop_after", "resume")
-
-
-class Diverged(Exception):
-    """The loss is no longer finite: training cannot go on."""
-
-
-def identity(arguments: Any) -> dict[str, Any]:
-    """The arguments that change what is learnt, as plain data: hyper-parameters, environment, seed and steps."""
-    return {name: value for name, value in vars(arguments).items() if name not in _PLACE}
 
 
 def arguments_for(kind: type[ArgumentsType], settings: Mapping[str, Mapping[str, Any]], **given: Any) -> ArgumentsType:
@@ -47,6 +38,14 @@ def parse(
         parser.add_argument(option, type=members[0] if members else type_, nargs="+" if several else None)
     given = vars(parser.parse_args(words))
     return arguments_for(kind, settings, **{name: tuple(v) if isinstance(v, list) else v for name, v in given.items()})
+
+
+def seed_everything(seed: int) -> None:
+    """Seeds Python, NumPy and torch on every device, and makes sums on the CPU come out the same every time."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)  # one order of summation; networks this small are fastest on one thread, too
 
 
 def open_device(name: str) -> torch.device:
@@ -72,21 +71,3 @@ def run(train: Callable[[], object]) -> None:
     except KeyboardInterrupt:
         print("interrupted; --resume goes on from the last checkpoint, if there is one", file=sys.stderr)
         sys.exit(130)
-
-
-def save_checkpoint(state: dict[str, Any], folder: Path) -> None:
-    """Writes ``checkpoint.pt`` at once or not at all; raises `Diverged` where a parameter is not finite."""
-    if not bool(state["agent"]["parameters"].isfinite().all()):
-        raise Diverged("a parameter is no longer finite; the checkpoint before is kept")
-    unfinished = folder / "checkpoint.pt.unfinished"
-    torch.save(state, unfinished)
-    unfinished.replace(folder / "checkpoint.pt")
-
-
-def load_checkpoint(path: Path) -> dict[str, Any]:
-    """A checkpoint, on the CPU; `UsageError` where it is none."""
-    try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError, EOFError) as error:
-        raise UsageError(f"{path}: not a checkpoint that can be read: {str(error).splitlines()[0]}") from error
-    return state

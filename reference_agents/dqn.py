@@ -14,9 +14,7 @@ slowly. What the advice of npuport asks for is here:
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import random
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from npuport.reference_agents.command_line import (
-    Diverged,
-    identity,
-    load_checkpoint,
-    open_device,
-    parse,
-    run,
-    save_checkpoint,
-)
+from npuport.reference_agents.checkpoints import Diverged, load_checkpoint, resumed, save_checkpoint
+from npuport.reference_agents.command_line import open_device, parse, run, seed_everything
 from npuport.reference_agents.environments import (
     environment_state,
     load_environment_state,
@@ -40,7 +31,7 @@ from npuport.reference_agents.environments import (
     observation_scale,
 )
 from npuport.reference_agents.episodes import Episodes
-from npuport.reference_agents.flat_parameters import adam, adam_state, flattened, load_adam_state
+from npuport.reference_agents.flat_parameters import adam, adam_state, clip_gradient, flattened, load_adam_state
 from torch import nn
 
 
@@ -135,7 +126,8 @@ class Agent:
         self.target_parameters.data.copy_(self.parameters.data)
         self.optimizer = adam(self.parameters, arguments.learning_rate)
 
-        self.row = 2 * inputs + 4
+        self.columns = [inputs, inputs, 1, 1, 1, 1]  # see n_step_rows
+        self.row = sum(self.columns)
         self.replay = torch.zeros(arguments.replay_size, self.row, device=self.device)
         self.samples = torch.zeros(arguments.updates_per_step * arguments.batch_size, self.row, device=self.device)
         self.loss = torch.zeros(1, device=self.device)
@@ -164,21 +156,26 @@ class Agent:
 
     def learn(self, learning_rate: float) -> None:
         """The updates of one vector step, on the rows that the last `act` sampled."""
+        size = self.arguments.batch_size
         self.optimizer.param_groups[0]["lr"] = learning_rate
-        for batch in self.samples.split(self.arguments.batch_size):
-            observations, later_observations, columns = batch.split([self.inputs, self.inputs, 4], dim=1)
-            actions, returns, discounts, live = columns.split(1, dim=1)
-            with torch.no_grad():
-                best = self.network(later_observations).argmax(1, keepdim=True)
-                targets = returns + discounts * self.target_network(later_observations).gather(1, best)
+        targets = self.targets()
+        for batch, batch_targets in zip(self.samples.split(size), targets.split(size), strict=True):
+            observations, _, actions, _, _, live = batch.split(self.columns, dim=1)
             values = self.network(observations).gather(1, actions.long())
-            loss = (live * nn.functional.smooth_l1_loss(values, targets, reduction="none")).mean()
-            self.optimizer.zero_grad(set_to_none=False)
+            loss = (live * nn.functional.smooth_l1_loss(values, batch_targets, reduction="none")).mean()
+            self.parameters.grad.zero_()
             loss.backward()
-            nn.utils.clip_grad_norm_([self.parameters], self.arguments.largest_gradient)
+            clip_gradient(self.parameters, self.arguments.largest_gradient)
             self.optimizer.step()
             self.target_parameters.data.lerp_(self.parameters.data, self.arguments.target_rate)
-            self.loss = loss.detach().view(1)
+        self.loss = loss.detach().view(1)
+
+    @torch.no_grad()
+    def targets(self) -> torch.Tensor:
+        """What the action values of all samples should be, (samples, 1): once for all updates of a vector step."""
+        _, later_observations, _, returns, discounts, _ = self.samples.split(self.columns, dim=1)
+        best = self.network(later_observations).argmax(1, keepdim=True)
+        return returns + discounts * self.target_network(later_observations).gather(1, best)
 
     def state(self) -> dict[str, Any]:
         """All of it, on the CPU."""
@@ -266,27 +263,19 @@ def vector_step(arguments: Arguments, collector: Collector, agent: Agent) -> Non
 
 def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     """Trains until enough transitions were made; raises `Diverged` when the loss is no longer finite."""
-    saved = load_checkpoint(arguments.resume) if arguments.resume else {}
-    arguments = dataclasses.replace(arguments, **saved.get("arguments", {}))
-    torch.set_num_threads(1)  # networks this small are fastest on one thread, and sums then have one order
-    random.seed(arguments.seed)
-    np.random.seed(arguments.seed)
-    torch.manual_seed(arguments.seed)  # of the NPU too
+    arguments, states = resumed(arguments)
+    seed_everything(arguments.seed)
     collector = Collector(arguments)
     agent = Agent(arguments, len(collector.window[-1].observations[0]), collector.actions)
     parts: dict[str, Collector | Agent] = {"collector": collector, "agent": agent}
-    for name, part in parts.items() if saved else ():
-        part.load(saved[name])
-
+    load_checkpoint(parts, states)
     end = min(arguments.stop_after or arguments.total_steps, arguments.total_steps)
     with collector.episodes as episodes:
         while episodes.transitions < end:
             until = min(episodes.transitions + arguments.checkpoint_every, end)
             while episodes.transitions < until:
                 vector_step(arguments, collector, agent)
-            if arguments.output_folder:
-                state = {name: part.state() for name, part in parts.items()}
-                save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
+            save_checkpoint(parts, arguments)
     return agent, episodes
 
 

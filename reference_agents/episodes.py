@@ -77,6 +77,8 @@ class Episodes:
             print(line, end=end, file=sys.stderr, flush=True)
 
     def __enter__(self) -> Episodes:
+        """Time counts from here."""
+        self._started = time.monotonic()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -16,9 +16,7 @@ for is here:
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +24,8 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium.spaces import Discrete
-from npuport.reference_agents.command_line import (
-    Diverged,
-    identity,
-    load_checkpoint,
-    open_device,
-    parse,
-    run,
-    save_checkpoint,
-)
+from npuport.reference_agents.checkpoints import Diverged, load_checkpoint, resumed, save_checkpoint
+from npuport.reference_agents.command_line import open_device, parse, run, seed_everything
 from npuport.reference_agents.environments import (
     environment_state,
     load_environment_state,
@@ -42,7 +33,7 @@ from npuport.reference_agents.environments import (
     observation_scale,
 )
 from npuport.reference_agents.episodes import Episodes
-from npuport.reference_agents.flat_parameters import adam, adam_state, flattened, load_adam_state
+from npuport.reference_agents.flat_parameters import adam, adam_state, clip_gradient, flattened, load_adam_state
 from torch import nn
 
 
@@ -70,7 +61,6 @@ class Arguments:
     learning_rate: float = 2.5e-3  # falls to 0
     clip: float = 0.2
     value_weight: float = 0.5
-    entropy_weight: float = 0.0
     largest_gradient: float = 0.5
 
 
@@ -123,16 +113,14 @@ class Policy(nn.Module):
             return (output + noise).argmax(1, keepdim=True).float()
         return output + self.log_deviation.exp() * noise
 
-    def log_probabilities(self, observations: torch.Tensor, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of actions as `act` gives them, (rows, 1), and the entropy of the distribution, (rows, 1)."""
+    def log_probabilities(self, observations: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """Of actions as `act` gives them, (rows, 1)."""
         output = self.actor(observations)
         if self.discrete:
-            logs = output.log_softmax(1)
-            return logs.gather(1, actions.long()), -(logs.exp() * logs).sum(1, keepdim=True)
+            logs: torch.Tensor = output.log_softmax(1).gather(1, actions.long())
+            return logs
         standard = (actions - output) * (-self.log_deviation).exp()
-        logs = -0.5 * standard.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)
-        entropy = (self.log_deviation + 0.5 + 0.5 * math.log(2 * math.pi)).expand_as(output)
-        return logs.sum(1, keepdim=True), entropy.sum(1, keepdim=True)
+        return (-0.5 * standard.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)).sum(1, keepdim=True)
 
 
 def advantages_of(
@@ -156,6 +144,13 @@ def advantages_of(
         carry = torch.cat((carry[:-span] * carry[span:], carry[-span:]))
         span *= 2
     return sums
+
+
+def normalised(advantages: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
+    """Advantages (rows, 1) with mean 0 and deviation 1 over the rows that are live (1, others 0)."""
+    weights = live / live.sum()
+    centred = advantages - (weights * advantages).sum()
+    return centred / ((weights * centred.square()).sum().sqrt() + 1e-8)
 
 
 class Agent:
@@ -210,17 +205,15 @@ class Agent:
         for epoch in range(arguments.epochs):
             for batch in rows.index_select(0, self.order[epoch]).split(arguments.minibatch):
                 observations, actions, live, old_logs, advantages, returns = batch.split(sizes, dim=1)
-                logs, entropy = self.policy.log_probabilities(observations, actions)
-                ratios = (logs - old_logs).exp()
-                gains = torch.min(
-                    ratios * advantages, ratios.clamp(1 - arguments.clip, 1 + arguments.clip) * advantages
-                )
-                errors = 0.5 * (self.policy.critic(observations) - returns).square()
-                losses = arguments.value_weight * errors - gains - arguments.entropy_weight * entropy
-                loss = (live * losses).mean()
-                self.optimizer.zero_grad(set_to_none=False)
+                advantages = normalised(advantages, live)
+                ratios = (self.policy.log_probabilities(observations, actions) - old_logs).exp()
+                clipped = ratios.clamp(1 - arguments.clip, 1 + arguments.clip)
+                gains = torch.min(ratios * advantages, clipped * advantages)
+                errors = (self.policy.critic(observations) - returns).square()
+                loss = (live * (arguments.value_weight * errors - gains)).mean()
+                self.parameters.grad.zero_()
                 loss.backward()
-                nn.utils.clip_grad_norm_([self.parameters], arguments.largest_gradient)
+                clip_gradient(self.parameters, arguments.largest_gradient)
                 self.optimizer.step()
         self.loss = loss.detach().view(1)
         self.rollout[0].copy_(self.rollout[-1])
@@ -233,11 +226,8 @@ class Agent:
         values = self.policy.critic(observations)
         advantages = advantages_of(rewards, values, terminated, ended, self.arguments.gamma, self.arguments.gae_lambda)
         returns = advantages + values[:-1]
-        weights = live / live.sum()
-        centred = advantages - (weights * advantages).sum()
-        normalised = centred / ((weights * centred.square()).sum().sqrt() + 1e-8)
-        flat = [part.reshape(self.rows, -1) for part in (observations[:-1], actions, live, normalised, returns)]
-        logs, _ = self.policy.log_probabilities(flat[0], flat[1])
+        flat = [part.reshape(self.rows, -1) for part in (observations[:-1], actions, live, advantages, returns)]
+        logs = self.policy.log_probabilities(flat[0], flat[1])
         return torch.cat((*flat[:3], logs, *flat[3:]), dim=1)
 
     def state(self) -> dict[str, Any]:
@@ -319,30 +309,23 @@ def iteration(arguments: Arguments, collector: Collector, agent: Agent) -> None:
 
 def train(arguments: Arguments) -> tuple[Agent, Episodes]:
     """Trains until enough transitions were made; raises `Diverged` when the loss is no longer finite."""
-    saved = load_checkpoint(arguments.resume) if arguments.resume else {}
-    arguments = dataclasses.replace(arguments, **saved.get("arguments", {}))
-    torch.set_num_threads(1)  # networks this small are fastest on one thread, and sums then have one order
-    random.seed(arguments.seed)
-    np.random.seed(arguments.seed)
-    torch.manual_seed(arguments.seed)  # of the NPU too
+    arguments, states = resumed(arguments)
+    seed_everything(arguments.seed)
     collector = Collector(arguments)
     agent = Agent(arguments, len(collector.observations[0]), collector.outputs, collector.discrete)
-    parts: dict[str, Collector | Agent] = {"collector": collector, "agent": agent}
-    for name, part in parts.items() if saved else ():
-        part.load(saved[name])
-    if not saved:
+    if not states:
         nothing = np.zeros((arguments.environments, sum(agent.columns[1:-1])))
         agent.store(0, (collector.observations, nothing, collector.noise()))
 
+    parts: dict[str, Collector | Agent] = {"collector": collector, "agent": agent}
+    load_checkpoint(parts, states)
     end = min(arguments.stop_after or arguments.total_steps, arguments.total_steps)
     with collector.episodes as episodes:
         while episodes.transitions < end:
             until = min(episodes.transitions + arguments.checkpoint_every, end)
             while episodes.transitions < until:
                 iteration(arguments, collector, agent)
-            if arguments.output_folder:
-                state = {name: part.state() for name, part in parts.items()}
-                save_checkpoint({"arguments": identity(arguments), **state}, arguments.output_folder)
+            save_checkpoint(parts, arguments)
     return agent, episodes
 
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import torch
 from npuport.reference_agents import dqn, ppo
-from npuport.reference_agents.command_line import arguments_for, identity
+from npuport.reference_agents.checkpoints import identity
+from npuport.reference_agents.command_line import arguments_for
 from npuport.reference_agents.evaluation import mean_return
 from npuport.reference_agents.stored import RUNS_FOLDER, SeedRun, StoredRun, stored_run_path, write_stored_run
 

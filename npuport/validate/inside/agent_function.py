@@ -6,10 +6,11 @@ trains and returns nothing, or the mean return of a greedy evaluation after trai
 
 from __future__ import annotations
 
+import importlib.util
 import numbers
 import os
-import runpy
 import sys
+from types import ModuleType
 
 from npuport.validate.inside.probe import keep_evaluation
 
@@ -20,12 +21,22 @@ def main(path: str, env_id: str, seed: str, steps: str, device: str) -> None:
     """Run the file as a module of another name, so that what it keeps for ``__main__`` does not run, and call it."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     sys.argv[:] = [path]
-    function = runpy.run_path(path, run_name=FUNCTION)[FUNCTION]
-    returned = function(env_id, int(seed), int(steps), device)
+    returned = getattr(_loaded(path), FUNCTION)(env_id, int(seed), int(steps), device)
     if isinstance(returned, numbers.Real) and not isinstance(returned, bool):
         keep_evaluation(float(returned))
     elif returned is not None:
         raise TypeError(f"{FUNCTION} returned {type(returned).__name__}: expected None or the mean greedy return")
+
+
+def _loaded(path: str) -> ModuleType:
+    """The file as an imported module: it can be pickled from, and counts as a file that took part."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 if __name__ == "__main__":

@@ -73,16 +73,16 @@ def _on_cpu(torch: ModuleType, value: Any) -> Any:
 
 
 def _loaded(torch: ModuleType, file: Any) -> Any:
-    """The file's contents, on the CPU; as code may say what it holds only where the script itself would run it."""
-    if not isinstance(file, str | os.PathLike):
-        file.seek(0)
-    try:
-        return torch.load(file, map_location="cpu", weights_only=True)
-    except Exception:
+    """The contents on the CPU, without running code where that is possible: the script wrote it a moment ago."""
+    for weights_only in (True, False):
         if not isinstance(file, str | os.PathLike):
             file.seek(0)
-        # The script's own file, which the script wrote a moment ago.
-        return torch.load(file, map_location="cpu", weights_only=False)
+        try:
+            return torch.load(file, map_location="cpu", weights_only=weights_only)
+        except Exception:
+            if not weights_only:
+                raise
+    return None
 
 
 def _same(torch: ModuleType, saved: Any, loaded: Any) -> bool:
@@ -91,9 +91,7 @@ def _same(torch: ModuleType, saved: Any, loaded: Any) -> bool:
     host = saved.detach().cpu()
     if host.is_floating_point():
         # NaN equals itself here: a checkpoint keeps it.
-        return bool(
-            torch.equal(torch.nan_to_num(host), torch.nan_to_num(loaded)) and torch.equal(host.isnan(), loaded.isnan())
-        )
+        return bool(((host == loaded) | (host.isnan() & loaded.isnan())).all())
     return bool(torch.equal(host, loaded))
 
 

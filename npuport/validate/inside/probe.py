@@ -62,7 +62,7 @@ def _hook_saving(watch: Watch, torch: ModuleType) -> None:
         result = save(obj, f, *arguments, **options)
         if os.getpid() == process and not watch.suspended:
             with watch.uncounted():
-                _found["checkpoint"] = {"of": "script", **checkpoints.examined(torch, obj, f)}
+                _found["checkpoint"] = {"of": "script", **_examined(torch, save, obj, f)}
         return result
 
     def remember(optimiser: Any) -> None:
@@ -79,3 +79,13 @@ def _hook_saving(watch: Watch, torch: ModuleType) -> None:
     torch.save = checked  # type: ignore[attr-defined]
     watch.update_listeners.append(remember)
     atexit.register(at_end)
+
+
+def _examined(torch: ModuleType, save: Callable[..., Any], obj: Any, file: Any) -> dict[str, Any]:
+    """A path is read again; what went into an open file goes into memory once more, for that may not be readable."""
+    if isinstance(file, str | os.PathLike):
+        return checkpoints.examined(torch, obj, file)
+    copy = io.BytesIO()
+    save(obj, copy)
+    copy.seek(0)
+    return checkpoints.examined(torch, obj, copy)

@@ -1,0 +1,183 @@
+"""Does ``validate`` see faults that ports have? Reference agents with one fault each, held against their stored runs.
+
+    python benchmarks/seeded_faults.py [--agent ppo] [--fault "learning rate / 10"] [--jobs 2]
+
+Each fault is a change of the agent's source, made on a copy. For every one the verdict at 5 and at 10 seeds is printed
+with what it must be: no fault may PASS at 10 seeds, the first two must FAIL at 5, and noise of 1e-6 in the weights, a
+stand-in for other rounding, must PASS. Runs on the CPU; finished seeds are kept in ``.npuport_cache``. Exit status 1
+when a verdict is not as it must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from npuport.reference_agents.stored import RUNS_FOLDER, load_stored_run
+
+from npuport.device.choice import choose_device
+from npuport.observe.run import watch
+from npuport.validate.passes import Runner, available_jobs
+from npuport.validate.program import SEED, STEPS, script_program
+from npuport.validate.store import run_store
+from npuport.validate.validation import Request, Validation, validate
+from npuport.validate.verdict import Word
+
+AGENTS = RUNS_FOLDER.parent
+ENVIRONMENT = "CartPole-v1"
+# Other seeds than those of the stored runs.
+FIRST_SEED = 101
+SMOKE, FULL = 5, 10
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change of an agent's source.
+
+    Attributes:
+        agent: file name without ``.py``.
+        changes: (what stands there once, what it becomes).
+        smoke: verdicts that are right at 5 seeds; `full` at 10.
+    """
+
+    agent: str
+    name: str
+    changes: tuple[tuple[str, str], ...]
+    smoke: tuple[Word, ...] = (Word.FAIL, Word.INCONCLUSIVE)
+    full: tuple[Word, ...] = (Word.FAIL, Word.INCONCLUSIVE)
+
+
+ONLY_FAIL = (Word.FAIL,)
+_NOISE = "self.parameters.data.mul_(1 + 1e-6 * torch.randn_like(self.parameters.data))"
+_STEP = "                self.optimizer.step()\n"
+_DQN_STEP = "            self.optimizer.step()\n"
+
+FAULTS = (
+    Fault(
+        "ppo",
+        "terminal mask dropped",
+        (
+            ("gamma * (1 - terminated) * values[1:]", "gamma * values[1:]"),
+            ("gamma * gae_lambda * (1 - ended)", "gamma * gae_lambda * torch.ones_like(ended)"),
+        ),
+        smoke=ONLY_FAIL,
+    ),
+    Fault(
+        "ppo",
+        "observation shifted by one",
+        (("(observations[:-1], actions,", "(observations[1:], actions,"),),
+        ONLY_FAIL,
+    ),
+    Fault("ppo", "learning rate / 10", (("learning_rate: float = 2.5e-3", "learning_rate: float = 2.5e-4"),)),
+    Fault("ppo", "bool loss mask wrong", (("(live * losses).mean()", "(~live.bool() * losses).mean()"),)),
+    Fault(
+        "ppo",
+        "benign: weight noise of 1e-6",
+        ((_STEP, f"{_STEP}                {_NOISE}\n"),),
+        smoke=(Word.INCONCLUSIVE,),
+        full=(Word.PASS,),
+    ),
+    Fault(
+        "dqn",
+        "terminal mask dropped",
+        (("np.where(ended, 1 - step.terminated, discounts)", "np.where(ended, 1, discounts)"),),
+        ONLY_FAIL,
+    ),
+    Fault(
+        "dqn",
+        "observation shifted by one",
+        (("np.concatenate((first.observations, later", "np.concatenate((first.next_observations, later"),),
+        ONLY_FAIL,
+    ),
+    Fault("dqn", "learning rate / 10", (("learning_rate: float = 1e-3", "learning_rate: float = 1e-4"),)),
+    Fault("dqn", "bool loss mask wrong", (("(live * nn.functional", "(~live.bool() * nn.functional"),)),
+    Fault(
+        "dqn",
+        "target network never updated",
+        (("            self.target_parameters.data.lerp_(self.parameters.data, self.arguments.target_rate)\n", ""),),
+    ),
+    Fault(
+        "dqn",
+        "benign: weight noise of 1e-6",
+        ((_DQN_STEP, f"{_DQN_STEP}            {_NOISE}\n"),),
+        smoke=(Word.INCONCLUSIVE,),
+        full=(Word.PASS,),
+    ),
+)
+
+
+def faulty_source(fault: Fault) -> str:
+    """The source of the agent with the fault in it.
+
+    Raises:
+        ValueError: a place that is changed is not there exactly once.
+    """
+    source: str = (AGENTS / f"{fault.agent}.py").read_text(encoding="utf-8")
+    for before, after in fault.changes:
+        if source.count(before) != 1:
+            raise ValueError(f"{fault.agent}.py has {before.strip()!r} {source.count(before)} times, not once")
+        source = source.replace(before, after)
+    return source
+
+
+def validations(fault: Fault, seeds: Sequence[int], jobs: int, folder: Path) -> list[Validation]:
+    """At few seeds and at all of them; the runs of the first are part of the second."""
+    script = folder / f"{fault.agent}_{''.join(filter(str.isalnum, fault.name))}.py"
+    script.write_text(faulty_source(fault), encoding="utf-8")
+    device = choose_device("cpu")
+    arguments = ("--env-id", ENVIRONMENT, "--seed", SEED, "--total-steps", STEPS)
+    request = Request(
+        program=script_program(script, arguments, device),
+        seeds=tuple(seeds),
+        steps=load_stored_run(fault.agent, ENVIRONMENT).total_steps,
+        reference=fault.agent,
+        same_settings=True,
+        throughput=False,
+    )
+    runner = Runner(watch, run_store(device.python), lambda *told: None, jobs)
+    return [validate(replace(request, seeds=request.seeds[:number]), runner) for number in (SMOKE, FULL)]
+
+
+def row(fault: Fault, smoke: Validation, full: Validation) -> str:
+    """What came out, and whether it had to."""
+    right = smoke.verdict.word in fault.smoke and full.verdict.word in fault.full
+    scores = ", ".join(
+        f"{comparison.letter} [{comparison.interval.lower:+.0f}, {comparison.interval.upper:+.0f}]"
+        for comparison in full.verdict.comparisons
+    )
+    failed = full.verdict.failed
+    seeds = f"{failed.port} of {failed.port_seeds}" if failed is not None else ""
+    cells = (
+        fault.agent, fault.name, smoke.verdict.word.value, full.verdict.word.value, scores, seeds,
+        "as it must" if right else "WRONG",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--agent", choices=sorted({fault.agent for fault in FAULTS}))
+    parser.add_argument("--fault", choices=sorted({fault.name for fault in FAULTS}))
+    parser.add_argument("--jobs", type=int, default=available_jobs())
+    options = parser.parse_args()
+    wanted = [fault for fault in FAULTS if options.agent in (None, fault.agent) and options.fault in (None, fault.name)]
+    print(f"| agent | fault | {SMOKE} seeds | {FULL} seeds | 90 % intervals at {FULL} | failed seeds | |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    wrong = 0
+    # One folder and name for every run of this script, so that finished runs are found again.
+    folder = Path(tempfile.gettempdir()) / "npuport-seeded-faults"
+    folder.mkdir(exist_ok=True)
+    for fault in wanted:
+        line = row(fault, *validations(fault, range(FIRST_SEED, FIRST_SEED + FULL), options.jobs, folder))
+        wrong += "WRONG" in line
+        print(line, flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
