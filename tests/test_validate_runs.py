@@ -182,10 +182,20 @@ def test_interrupted_and_resumed(run: Callable[..., tuple[int, Made]], capsys: p
     # Three runs count, five seeds learn, the sixth is interrupted.
     status, _ = run(made=Made(levels, interrupt_after=8))
     assert status == 130
-    assert "5 of 20 runs are finished and kept; the same command goes on from there" in capsys.readouterr().err
+    assert "8 finished runs are kept; the same command goes on from there" in capsys.readouterr().err
     status, second = run(made=Made(levels))
     assert status == 0
     assert len(second.runs) == 15
+
+
+def test_interrupted_while_timing(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(arms, "load_stored_run", lambda agent, environment: stored(495.0, agent=agent))
+    # Two counting runs and that of the reference, then the first that is timed.
+    monkeypatch.setattr(cli, "watch", Made({"train": 490.0, "npuport.reference_agents": 490.0}, interrupt_after=3))
+    assert main.run([*REFERENCE, "ppo", *OWN]) == 130
+    assert "3 finished runs are kept" in capsys.readouterr().err
 
 
 def test_a_script_that_never_steps_is_told_in_one_line(
@@ -304,7 +314,7 @@ REFERENCE = ["validate", "train.py", "--device", "cpu", "--steps", str(STEPS), "
 def test_a_file_of_stored_runs_is_a_reference_with_settings_of_its_own(
     scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_stored_run(stored(495.0), scripts / "own.json")
+    write_stored_run(stored(495.0, agent="my agent"), scripts / "own.json")
     made = Made({"train": 490.0})
     monkeypatch.setattr(cli, "watch", made)
     assert main.run([*REFERENCE, "own.json", "--output-format", "json", *OWN]) == 0
