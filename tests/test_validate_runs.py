@@ -36,6 +36,7 @@ from reference_agents.stored import SeedRun, StoredRun, write_stored_run
 
 STEPS = 40_000
 SCRIPT = "import sys\n\nprint(sys.argv)\n"
+PORTED = SCRIPT + "import torch\n\nx = torch.zeros(3).cuda()\n"
 
 
 def measured(seed: int, level: float, options: RunOptions | None = None, **changes: object) -> Measurement:
@@ -181,10 +182,20 @@ def test_interrupted_and_resumed(run: Callable[..., tuple[int, Made]], capsys: p
     # Three runs count, five seeds learn, the sixth is interrupted.
     status, _ = run(made=Made(levels, interrupt_after=8))
     assert status == 130
-    assert "5 of 20 runs are finished and kept; the same command goes on from there" in capsys.readouterr().err
+    assert "8 finished runs are kept; the same command goes on from there" in capsys.readouterr().err
     status, second = run(made=Made(levels))
     assert status == 0
     assert len(second.runs) == 15
+
+
+def test_interrupted_while_timing(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(arms, "load_stored_run", lambda agent, environment: stored(495.0, agent=agent))
+    # Two counting runs and that of the reference, then the first that is timed.
+    monkeypatch.setattr(cli, "watch", Made({"train": 490.0, "npuport.reference_agents": 490.0}, interrupt_after=3))
+    assert main.run([*REFERENCE, "ppo", *OWN]) == 130
+    assert "3 finished runs are kept" in capsys.readouterr().err
 
 
 def test_a_script_that_never_steps_is_told_in_one_line(
@@ -262,15 +273,20 @@ def test_json_has_everything_and_only_json_numbers(
 def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: Path) -> None:
     class Copying(Made):
         def __call__(self, options: RunOptions, **rest: object) -> Measurement:
-            place = Line(str(scripts / "train.py"), 3, "main")
+            place = Line(str(scripts / "train.py"), 6, "main")
             lines = [LineCount(place, UP, Count(4000, 10)), LineCount(place, "wait.stream", Count(2000))]
             return replace(super().__call__(options), lines=lines)
 
+    (scripts / "train.py").write_text(PORTED)
     run("--output-format", "html", "--output-file", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
     page = (scripts / "report.html").read_text()
     assert not re.search(r"""(?:src|href)=|<script|@import|url\(|https?://(?!www\.w3\.org)""", page)
     assert page.count("<polyline") == page.count("<polygon") == 2
-    assert "print(sys.argv)" in page and '<div class="bar up" style="width:100.0%">' in page
+    assert (
+        "torch.zeros(3).cuda()" in page
+        and "NPU102 cuda-method" in page
+        and '<div class="bar up" style="width:100.0%">' in page
+    )
     assert '<div class="bar wait" style="width:50.0%">' in page and '<p class="first">PASS</p>' in page
 
 
@@ -298,7 +314,7 @@ REFERENCE = ["validate", "train.py", "--device", "cpu", "--steps", str(STEPS), "
 def test_a_file_of_stored_runs_is_a_reference_with_settings_of_its_own(
     scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_stored_run(stored(495.0), scripts / "own.json")
+    write_stored_run(stored(495.0, agent="my agent"), scripts / "own.json")
     made = Made({"train": 490.0})
     monkeypatch.setattr(cli, "watch", made)
     assert main.run([*REFERENCE, "own.json", "--output-format", "json", *OWN]) == 0

@@ -92,6 +92,7 @@ def stored_arm(reference: str, environment: str) -> Arm:
         for entry in stored.seeds
     )
     details = {
+        "agent": stored.agent,
         "device": stored.device,
         "versions": stored.versions,
         "hyperparameters": stored.hyperparameters,

@@ -109,7 +109,7 @@ def validate(request: Request, runner: Runner) -> Validation:
     task = _task(request, port)
     stored = stored_arm(request.reference, task.environment) if request.reference else None
     question = _question(request, task)
-    agent = request.reference if request.reference in AGENTS else ""
+    agent = stored.details["agent"] if stored is not None and stored.details["agent"] in AGENTS else ""
     reference = _count_reference(request, runner, agent, task, port) if agent else None
     counted = time.monotonic()
     throughput = _throughput(request, runner, agent, task, port) if agent and request.throughput else None
