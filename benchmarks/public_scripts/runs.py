@@ -24,6 +24,7 @@ from npuport.observe.run import RunOptions, watch
 BENCHMARKS = Path(__file__).parent.parent
 OLD_GYMNASIUM = "benchmarks.gymnasium_0_29"
 LONGEST_RUN = 900.0  # seconds; a script that takes longer counts as stopped
+_ROOT = "<root>"  # stands, in what is kept, for the folder that a script was laid out in
 
 Machine = Literal["emulated", "cpu"]
 
@@ -50,11 +51,12 @@ class Runner:
         steps = self.steps or script.steps
         kept = self.cache / f"{_key(root, entry, [*arguments, str(steps), machine])}.json"
         if kept.exists():
-            return measurement_from_json(json.loads(kept.read_text(encoding="utf-8")))
+            return measurement_from_json(json.loads(kept.read_text(encoding="utf-8").replace(_ROOT, str(root))))
         measurement = _run(root, entry, arguments, steps, machine)
         if measurement.outcome.ending in ("finished", "steps"):
             self.cache.mkdir(parents=True, exist_ok=True)
-            kept.write_text(json.dumps(measurement.to_json()), encoding="utf-8")
+            text = json.dumps(measurement.to_json(), ensure_ascii=False)
+            kept.write_text(text.replace(str(root.resolve()), _ROOT), encoding="utf-8")
         return measurement
 
 
