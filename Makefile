@@ -8,13 +8,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 FOLDERS ?= npuport rules tests fixtures/agents
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs bench compiled clean
+.PHONY: help demo test check docs afternoon bench compiled clean
 
 help:
 	@echo "make demo    check and fix a copy of the example agents"
 	@echo "make test    run the tests (installs torch for the agents that tests run)"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make docs    rule table of the README, pages in build/docs"
+	@echo "make afternoon   run every command of docs/port_an_agent_in_an_afternoon.md again, and keep its output"
 	@echo "make bench   speed against ruff; FOLDERS='a b' names what is read"
 	@echo "make clean   remove the environment and what was built"
 
@@ -55,6 +56,9 @@ check: $(VENV)/dev
 
 docs: compiled
 	$(BIN)/python docs/build.py
+
+afternoon: $(VENV)/test compiled
+	$(BIN)/python docs/rerun_commands.py docs/port_an_agent_in_an_afternoon.md
 
 bench: $(VENV)/dev compiled
 	$(BIN)/python benchmarks/check_speed.py $(FOLDERS)

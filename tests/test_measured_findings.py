@@ -21,8 +21,19 @@ for z in (x.cuda(), x):
 """
 
 
-def measured(folder: Path, *lines: int, files: tuple[str, ...] = ("train.py",)) -> Measurement:
-    write_files(folder, {"train.py": SCRIPT})
+# A bool is made on line 4 and refused on line 5.
+BOOL_IN_LOSS = """\
+import torch
+
+value = torch.zeros(4, device="npu")
+done = torch.tensor([True] * 4).to("npu")
+loss = torch.nn.functional.mse_loss(value, done)
+loss.backward()
+"""
+
+
+def measured(folder: Path, *lines: int, files: tuple[str, ...] = ("train.py",), text: str = SCRIPT) -> Measurement:
+    write_files(folder, {"train.py": text})
     counts = [LineCount(Line(str(folder / "train.py"), line), UP, Count(1, 4)) for line in lines]
     return Measurement("train.py", [], "emulated", user_files=[str(folder / name) for name in files], lines=counts)
 
@@ -48,3 +59,9 @@ def test_files_that_are_gone_are_left_out(tmp_path: Path) -> None:
     """A script may have been made in a temporary folder, or be no file at all."""
     found = findings_on_lines(measured(tmp_path, 4, files=("train.py", "gone.py", "<string>")))
     assert [line for _, line in found] == [4]
+
+
+def test_a_dtype_is_found_where_it_is_made_and_where_it_ends(tmp_path: Path) -> None:
+    found = findings_on_lines(measured(tmp_path, 3, 4, 5, text=BOOL_IN_LOSS))
+    lines = [line for (_, line), findings in found.items() if any(one.code == "NPU201" for one in findings)]
+    assert sorted(lines) == [4, 5]

@@ -273,6 +273,18 @@ def test_page_escapes_what_the_user_wrote(run: Measurement, tmp_path: Path) -> N
     assert "&lt;/script&gt;&lt;b&gt;&quot; + &#x27;&amp;amp;&#x27;" in text
 
 
+def test_a_long_run_stays_a_page_that_can_be_sent(run: Measurement, found: Findings) -> None:
+    episodes = [replace(run.episodes[0], transition=number, episodic_return=1.0) for number in range(100_000)]
+    text = written(measured_html.write, replace(run, episodes=episodes), found)
+    assert len(text) < 100_000
+    assert "99,999 transitions" in text
+
+
+def test_losses_without_a_loss_function_are_told(run: Measurement, found: Findings) -> None:
+    text = written(measured_text.write, replace(run, loss_inputs=[]), found)
+    assert re.search(r"^into the loss +no loss function of torch was called$", text, re.MULTILINE)
+
+
 def test_many_lines_are_folded_away_and_counted(run: Measurement, found: Findings) -> None:
     lines = [replace(run.lines[0], place=replace(run.lines[0].place, line=number)) for number in range(1, 41)]
     many = replace(run, lines=lines)
@@ -296,7 +308,8 @@ def test_odd_dtypes_of_a_loss(function: str, dtypes: tuple[str, ...], odd: str) 
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 B"), (999, "999 B"), (0.4, "0.4 B"), (1000, "1.0 kB"), (2.5e9, "2.5 GB")]
+    ("number", "text"),
+    [(0, "0 B"), (999, "999 B"), (0.4, "0.4 B"), (0.01, "<0.1 B"), (1000, "1.0 kB"), (2.5e9, "2.5 GB")],
 )
 def test_sizes(number: float, text: str) -> None:
     assert size(number) == text

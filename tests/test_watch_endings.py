@@ -42,6 +42,11 @@ ENDINGS = {
     "sys.exit('no more')": ("exited", 1, "no more"),
     "{}['a']": ("crashed", 1, "KeyError: 'a'"),
     "env.step(17)": ("crashed", 1, "AssertionError: 17 (<class 'int'>) invalid"),
+    "raise RuntimeError('call failed\\n[ERROR] trailer\\nEZ1001: not implemented for DT_BOOL.\\n')": (
+        "crashed",
+        1,
+        "RuntimeError: call failed; EZ1001: not implemented for DT_BOOL.",
+    ),
     "raise KeyboardInterrupt": ("interrupted", 130, ""),
     "os._exit(4)": ("killed", 4, "exit status 4"),
     "time.sleep(1); env.step(0); os.kill(os.getpid(), signal.SIGKILL)": ("killed", 137, "SIGKILL"),

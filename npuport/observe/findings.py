@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +16,19 @@ from npuport.engine.registry import rules_for
 from npuport.observe.measurement import Measurement
 from npuport.sources.settings import Settings
 
+_LOSS = re.compile(r"loss \(line (\d+)\)$")
 # What the statement holds besides its own expressions: statements of their own, with findings of their own.
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def findings_on_lines(measurement: Measurement) -> dict[tuple[str, int], list[Finding]]:
-    """Check the user's files that ran, with all rules, and give what was found by the lines that were measured.
+    """Check the user's files that ran, and give what was found by the lines that were measured.
+
+    With all rules that find faults: what only could cost less is asked for by name.
 
     A finding counts for every line of its statement: of a call that goes over several lines, Python names another
-    line than a rule does.
+    line than a rule does. One on what enters a loss counts at the loss as well: a bool is found where it is made, and
+    refused there.
     """
     files = [Path(name) for name in measurement.user_files if os.path.isfile(name)]
     found = defaultdict(list)
@@ -35,16 +40,25 @@ def findings_on_lines(measurement: Measurement) -> dict[tuple[str, int], list[Fi
         measured = {entry.place.line for entry in measurement.lines if entry.place.filename == filename}
         for line in measured:
             first, last = statements.get(line, (line, line))
-            here = [finding for finding in found[filename] if first <= finding.location.row <= last]
+            rows = range(first, last + 1)
+            here = [finding for finding in found[filename] if any(row in rows for row in _rows(finding))]
             if here:
                 result[filename, line] = here
     return result
 
 
+def _rows(finding: Finding) -> list[int]:
+    """The lines of its own file that a finding speaks of."""
+    losses = (_LOSS.match(step) for step in finding.evidence)
+    return [finding.location.row, *(int(match[1]) for match in losses if match)]
+
+
 def _check(files: list[Path]) -> list[Finding]:
     settings = Settings()
     rules = rules_for(settings.target_torch_npu)
-    checker = Checker(rules, frozenset(rule.code for rule in rules), target=settings.target_torch_npu)
+    checker = Checker(
+        rules, frozenset(rule.code for rule in rules if not rule.improves), target=settings.target_torch_npu
+    )
     return Program(files, settings, checker, use_cache=False, named=files).check(lambda done, total: None)
 
 

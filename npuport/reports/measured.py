@@ -148,6 +148,8 @@ def per_step(run: Measurement, calls: float) -> str:
 
 def size(number: float) -> str:
     """Bytes with a unit, in powers of 1000."""
+    if 0 < number < 0.05:
+        return "<0.1 B"
     for unit in ("B", "kB", "MB", "GB"):
         if number < 1000 or unit == "GB":
             return f"{number:.0f} {unit}" if unit == "B" and number == int(number) else f"{number:.1f} {unit}"

@@ -22,7 +22,7 @@ def notices(run: Measurement, rows: list[LineRow]) -> list[tuple[str, list[Remar
         ("CPU fallbacks", [Remark(text) for text in _fallbacks(run, rows)]),
         ("float64 tensors", [Remark(text) for text in _float64(run, rows)]),
         ("refused dtypes", [Remark(text, bad=True) for text in _refused(rows)]),
-        ("into the loss", [_loss_input(entry) for entry in run.loss_inputs]),
+        ("into the loss", _loss_inputs(run)),
         ("losses", _losses(run)),
         ("episodes", [Remark(episodes(run.episodes))]),
     ]
@@ -52,6 +52,12 @@ def _refused(rows: list[LineRow]) -> list[str]:
 def _where_detail(rows: list[LineRow], event: str, name: str) -> str:
     places = [place(row.place) for row in rows if name in row.details.get(event, {})]
     return f", on {', '.join(places[:3])}{' and others' if len(places) > 3 else ''}" if places else ""
+
+
+def _loss_inputs(run: Measurement) -> list[Remark]:
+    if run.backward_calls and not run.loss_inputs:
+        return [Remark("no loss function of torch was called")]
+    return [_loss_input(entry) for entry in run.loss_inputs]
 
 
 def _loss_input(entry: LossInput) -> Remark:

@@ -34,6 +34,7 @@ svg { width: 100%; max-width: 48rem; height: auto; } svg polyline { fill: none; 
 svg text { fill: var(--dim); font-size: 12px; } svg .axis { stroke: var(--line); }
 summary { cursor: pointer; color: var(--dim); }
 """
+_POINTS = 1000
 
 
 def page(title: str, body: str) -> str:
@@ -82,6 +83,8 @@ def code(text: str) -> str:
 def curve(points: Sequence[tuple[float, float]], across: str, label: str) -> str:
     """A line through points, with its range written at the edges; points that are not finite are left out.
 
+    Of very many points, some are drawn: a screen has no room for more.
+
     Args:
         points: (x, y), by rising x.
         across: what x is.
@@ -90,6 +93,7 @@ def curve(points: Sequence[tuple[float, float]], across: str, label: str) -> str
     drawn = [(x, y) for x, y in points if math.isfinite(y)]
     if len(drawn) < 3:
         return ""
+    drawn = [*drawn[:-1][:: len(drawn) // _POINTS + 1], drawn[-1]]
     width, height, left, below, above = 760, 180, 60, 22, 8
     lowest, highest = min(y for _, y in drawn), max(y for _, y in drawn)
     first, last = drawn[0][0], drawn[-1][0]

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "interface.h"
+#include "legacy_operators.h"
 
 extern "C" {
 int aclrtSetDevice(int32_t);
@@ -33,6 +33,9 @@ void* aclCreateDataBuffer(void*, size_t);
 int aclDestroyDataBuffer(void*);
 void* aclopCreateAttr();
 void aclopDestroyAttr(void*);
+int aclopSetAttrString(void*, const char*, const char*);
+int aclopSetAttrListInt(void*, const char*, int, const int64_t*);
+int aclopCompileAndExecute(const char*, int, void**, void**, int, void**, void**, void*, int, int, const char*, void*);
 const char* aclGetRecentErrMsg();
 }
 
@@ -66,8 +69,32 @@ void allocate_and_free(int cycles) {
   HOLDS(unused_memory() == before);
 }
 
-void make_and_destroy(int cycles) {
+int doubled(const LegacyCall& call) {
+  HOLDS(std::get<std::string>(call.attributes.at("order")) == "ifjo" && call.attributes.size() == 2);
+  HOLDS(call.inputs.size() == 2 && call.inputs[1].start == nullptr && call.inputs[0].sizes[1] == 3);
+  static_cast<float*>(call.outputs[0].start)[0] = 2 * static_cast<float*>(call.inputs[0].start)[0];
+  return 0;
+}
+
+void call_a_registered_operator(void* memory) {
   const int64_t sizes[] = {2, 3};
+  void *attributes = aclopCreateAttr(), *buffer = aclCreateDataBuffer(memory, 24), *none = aclCreateDataBuffer(nullptr, 0);
+  void* descriptions[] = {aclCreateTensorDesc(0, 2, sizes, 2), aclCreateTensorDesc(-1, 0, nullptr, -1)};
+  void *inputs[] = {buffer, none}, *outputs[] = {buffer};
+  HOLDS(aclopSetAttrString(attributes, "order", "ifjo") == 0 && aclopSetAttrListInt(attributes, "sizes", 2, sizes) == 0);
+  static_cast<float*>(memory)[0] = 4;
+  HOLDS(aclopCompileAndExecute("Doubled", 2, descriptions, inputs, 1, descriptions, outputs, attributes, 0, 0, "",
+                               nullptr) == 0);
+  HOLDS(static_cast<float*>(memory)[0] == 8);
+  HOLDS(aclopCompileAndExecute("Other", 2, descriptions, inputs, 1, descriptions, outputs, attributes, 0, 0, "",
+                               nullptr) == 100024);
+  HOLDS(std::strstr(aclGetRecentErrMsg(), "no kernel for the aclop operator Other") != nullptr);
+  for (void* description : descriptions) aclDestroyTensorDesc(description);
+  HOLDS(aclDestroyDataBuffer(buffer) == 0 && aclDestroyDataBuffer(none) == 0);
+  aclopDestroyAttr(attributes);
+}
+
+void make_and_destroy(int cycles) {
   for (int cycle = 0; cycle < cycles; cycle++) {
     void *stream, *start, *end, *pinned;
     HOLDS(aclrtCreateStream(&stream) == 0 && aclrtMallocHost(&pinned, 100) == 0);
@@ -76,9 +103,7 @@ void make_and_destroy(int cycles) {
     float milliseconds = -1;
     HOLDS(aclrtEventElapsedTime(&milliseconds, start, end) == 0 && milliseconds >= 0);
     HOLDS(aclrtSynchronizeStream(stream) == 0 && aclrtSynchronizeEvent(end) == 0);
-    aclDestroyTensorDesc(aclCreateTensorDesc(0, 2, sizes, 2));
-    HOLDS(aclDestroyDataBuffer(aclCreateDataBuffer(pinned, 100)) == 0);
-    aclopDestroyAttr(aclopCreateAttr());
+    call_a_registered_operator(pinned);
     HOLDS(aclrtDestroyEvent(start) == 0 && aclrtDestroyEvent(end) == 0);
     HOLDS(aclrtDestroyStream(stream) == 0 && aclrtFreeHost(pinned) == 0);
   }
@@ -148,6 +173,7 @@ void in_threads(int threads, int cycles) {
 int main(int, char** arguments) {
   const int cycles = std::atoi(arguments[1]);
   HOLDS(aclrtSetDevice(0) == 0);
+  npuport_register_legacy_operator("Doubled", &doubled);
   allocate_and_free(cycles);
   make_and_destroy(cycles / 100);
   refuse_what_is_wrong();

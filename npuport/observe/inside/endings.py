@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import types
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from npuport.observe.measurement import Ending
 
 _OURS = os.path.dirname(os.path.realpath(__file__))
 INTERRUPTED = 130
+# CANN numbers what it tells, as in "EZ1001: Tensor target not implemented for DT_BOOL".
+_OF_CANN = re.compile(r"E[A-Z]\w{4}: |emulated device: ")
 
 
 class LimitReached(BaseException):
@@ -111,5 +114,8 @@ def _origin(error: BaseException, files: UserFiles) -> Place:
 
 
 def _one_line(error: BaseException) -> str:
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    """Type and first line; of an error of CANN also the line that says what was wrong, further down."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines[1:] if _OF_CANN.match(line)]
+    text = "; ".join([*lines[:1], *telling[:1]])
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
