@@ -4,8 +4,8 @@ A whole run is too long to be repeated here, and on another processor the last b
 action does. So the first seed of each is trained a short way, with the schedules of the whole run, and the episodes
 that have ended by then are compared: enough updates for a changed agent to act otherwise, few enough for rounding to
 leave the actions as they were. With the kernels of the oldest processors that torch knows
-(``ATEN_CPU_CAPABILITY=default``), PPO's first seed on CartPole parts from the one stored, made with AVX-512, after 6,134
-transitions.
+(``ATEN_CPU_CAPABILITY=default``), PPO's first seed on CartPole leaves the stored run, which was made with AVX-512,
+after 6,134 transitions.
 """
 
 from __future__ import annotations
