@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,29 +29,75 @@ from benchmarks.public_scripts.table import as_json, as_text
 KEPT = Path.home() / ".cache" / "npuport" / "public_scripts"
 
 
-def results_of(script: Script, repositories: Path, ports: list[str], runner: Runner) -> list[PortResult] | str:
-    """A script after every port, or why it was left out."""
-    with TemporaryDirectory() as temporary:
-        original = Path(temporary) / "original"
+@dataclass
+class Ported:
+    """A script after every port.
+
+    Attributes:
+        original: its folder and the file to run, before.
+        copies: likewise after each port; the fault where that could not be made.
+    """
+
+    script: Script
+    original: tuple[Path, Path]
+    copies: dict[str, tuple[Path, Path] | str] = field(default_factory=dict)
+
+
+def port_all(script: Script, repositories: Path, folder: Path, ports: list[str]) -> Ported:
+    """Lay a script out and port it in every way.
+
+    Raises:
+        LayoutError: it is not there.
+    """
+    original = folder / "original"
+    entry = lay_out(script, repositories, original)
+    ported = Ported(script, (original, entry))
+    for number, port in enumerate(ports):
         try:
-            entry = lay_out(script, repositories, original)
+            copy = folder / str(number)
+            ported.copies[port] = (copy, ported_copy(original, entry, copy, port))
+        except PortFailed as error:
+            ported.copies[port] = str(error)
+    return ported
+
+
+def results_of(ported: Ported, runner: Runner) -> list[PortResult] | str:
+    """What the runs of a script come to after every port, or why it was left out."""
+    script = ported.script
+    plain = runner.measured(script, *ported.original, "cpu")
+    if not came_to_its_end(plain):
+        return f"{script.name}: {plain.outcome.error or 'no optimiser step was made'}"
+    found = []
+    for port, copy in ported.copies.items():
+        if isinstance(copy, str):
+            found.append(PortResult(script.name, port, None, None, copy))
+            continue
+        on_device = runner.measured(script, *copy, "emulated")
+        without = runner.measured(script, *copy, "cpu")
+        found.append(PortResult(script.name, port, on_device, without))
+    return found
+
+
+def measure_all(arguments: argparse.Namespace, folder: Path) -> tuple[list[PortResult], list[str]]:
+    """Port everything, then run it; gives the results and what was left out."""
+    ported, results, left_out = [], [], []
+    chosen = [s for s in all_scripts() if not arguments.only or any(fnmatch(s.name, p) for p in arguments.only)]
+    for number, script in enumerate(chosen):
+        try:
+            ported.append(port_all(script, arguments.folder, folder / str(number), arguments.port or list(PORTS)))
         except LayoutError as error:
-            return str(error)
-        plain = runner.measured(script, original, entry, "cpu")
-        if not came_to_its_end(plain):
-            return f"{script.name}: {plain.outcome.error or 'no optimiser step was made'}"
-        found = []
-        for number, port in enumerate(ports):
-            try:
-                copy = Path(temporary) / str(number)
-                ported = ported_copy(original, entry, copy, port)
-            except PortFailed as error:
-                found.append(PortResult(script.name, port, None, None, str(error)))
-                continue
-            on_device = runner.measured(script, copy, ported, "emulated")
-            without = runner.measured(script, copy, ported, "cpu")
-            found.append(PortResult(script.name, port, on_device, without))
-        return found
+            left_out.append(str(error))
+    runner = Runner(arguments.cache, arguments.steps)
+    for one in ported:
+        found = results_of(one, runner)
+        if isinstance(found, str):
+            left_out.append(found)
+            print(f"left out: {found}", file=sys.stderr, flush=True)
+            continue
+        results += found
+        told = (f"{r.port}: {r.why or r.verdict.value}, {r.events_per_step:.2f}" for r in found)
+        print(one.script.name, *told, sep="\n  ", file=sys.stderr, flush=True)
+    return results, left_out
 
 
 def main() -> int:
@@ -63,18 +110,8 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=KEPT, help="where measurements are kept")
     parser.add_argument("--json", type=Path, help="also write every number there")
     arguments = parser.parse_args()
-    runner = Runner(arguments.cache, arguments.steps)
-    results, left_out = [], []
-    for script in all_scripts():
-        if arguments.only and not any(fnmatch(script.name, pattern) for pattern in arguments.only):
-            continue
-        found = results_of(script, arguments.folder, arguments.port or list(PORTS), runner)
-        if isinstance(found, str):
-            left_out.append(found)
-            print(f"left out: {found}", file=sys.stderr, flush=True)
-            continue
-        results += found
-        print(script.name, *(f"{r.port}: {r.why or r.verdict.value}" for r in found), sep="\n  ", file=sys.stderr)
+    with TemporaryDirectory() as temporary:
+        results, left_out = measure_all(arguments, Path(temporary))
     print(as_text(results, left_out))
     if arguments.json:
         arguments.json.write_text(json.dumps(as_json(results, left_out), indent=1), encoding="utf-8")

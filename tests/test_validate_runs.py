@@ -28,12 +28,15 @@ from npuport.observe.measurement import (
 )
 from npuport.observe.run import RunOptions
 from npuport.sources.errors import UsageError
+from npuport.validate import arms
 from npuport.validate.checks import broken, checks_of
 from npuport.validate.program import defines_function, seeds_from
 from npuport.validate.throughput import throughput_of, transitions_a_second
+from reference_agents.stored import SeedRun, StoredRun, write_stored_run
 
 STEPS = 40_000
 SCRIPT = "import sys\n\nprint(sys.argv)\n"
+PORTED = SCRIPT + "import torch\n\nx = torch.zeros(3).cuda()\n"
 
 
 def measured(seed: int, level: float, options: RunOptions | None = None, **changes: object) -> Measurement:
@@ -179,10 +182,20 @@ def test_interrupted_and_resumed(run: Callable[..., tuple[int, Made]], capsys: p
     # Three runs count, five seeds learn, the sixth is interrupted.
     status, _ = run(made=Made(levels, interrupt_after=8))
     assert status == 130
-    assert "5 of 20 runs are finished and kept; the same command goes on from there" in capsys.readouterr().err
+    assert "8 finished runs are kept; the same command goes on from there" in capsys.readouterr().err
     status, second = run(made=Made(levels))
     assert status == 0
     assert len(second.runs) == 15
+
+
+def test_interrupted_while_timing(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(arms, "load_stored_run", lambda agent, environment: stored(495.0, agent=agent))
+    # Two counting runs and that of the reference, then the first that is timed.
+    monkeypatch.setattr(cli, "watch", Made({"train": 490.0, "npuport.reference_agents": 490.0}, interrupt_after=3))
+    assert main.run([*REFERENCE, "ppo", *OWN]) == 130
+    assert "3 finished runs are kept" in capsys.readouterr().err
 
 
 def test_a_script_that_never_steps_is_told_in_one_line(
@@ -260,16 +273,93 @@ def test_json_has_everything_and_only_json_numbers(
 def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: Path) -> None:
     class Copying(Made):
         def __call__(self, options: RunOptions, **rest: object) -> Measurement:
-            place = Line(str(scripts / "train.py"), 3, "main")
+            place = Line(str(scripts / "train.py"), 6, "main")
             lines = [LineCount(place, UP, Count(4000, 10)), LineCount(place, "wait.stream", Count(2000))]
             return replace(super().__call__(options), lines=lines)
 
+    (scripts / "train.py").write_text(PORTED)
     run("--output-format", "html", "--output-file", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
     page = (scripts / "report.html").read_text()
     assert not re.search(r"""(?:src|href)=|<script|@import|url\(|https?://(?!www\.w3\.org)""", page)
     assert page.count("<polyline") == page.count("<polygon") == 2
-    assert "print(sys.argv)" in page and '<div class="bar up" style="width:100.0%">' in page
+    assert (
+        "torch.zeros(3).cuda()" in page
+        and "NPU102 cuda-method" in page
+        and '<div class="bar up" style="width:100.0%">' in page
+    )
     assert '<div class="bar wait" style="width:50.0%">' in page and '<p class="first">PASS</p>' in page
+
+
+# Against stored runs ----------------------------------------------------------------------------------------------
+
+
+def stored(level: float, seeds: int = 20, agent: str = "ppo", environment: str = "CartPole-v1") -> StoredRun:
+    runs = [measured(1000 + seed, level) for seed in range(seeds)]
+    entries = [
+        SeedRun(
+            seed,
+            [episode.transition for episode in run.episodes],
+            [episode.episodic_return for episode in run.episodes],
+            greedy_return=500.0,
+            seconds=1.0,
+        )
+        for seed, run in enumerate(runs)
+    ]
+    return StoredRun(agent, environment, STEPS, "cpu", {"torch": "2.13.0"}, {"gamma": 0.98}, entries)
+
+
+REFERENCE = ["validate", "train.py", "--device", "cpu", "--steps", str(STEPS), "--jobs", "1", "-q", "--reference"]
+
+
+def test_a_file_of_stored_runs_is_a_reference_with_settings_of_its_own(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_stored_run(stored(495.0, agent="my agent"), scripts / "own.json")
+    made = Made({"train": 490.0})
+    monkeypatch.setattr(cli, "watch", made)
+    assert main.run([*REFERENCE, "own.json", "--output-format", "json", *OWN]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {options.script for options in made.runs} == {"train.py"}
+    assert len(data["reference"]["runs"]) == 20
+    assert [comparison["counts"] for comparison in data["reasons"]["comparisons"]] == [True, False]
+    # The port has no greedy evaluation, so that those of the stored runs are not asked.
+    assert data["reasons"]["comparisons"][0]["title"] == "mean return of the last 20 % of steps"
+    assert data["throughput"] is None
+
+
+def test_a_reference_agent_is_run_on_the_device_for_counts_and_speed(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(arms, "load_stored_run", lambda agent, environment: stored(495.0, agent=agent))
+    made = Made({"train": 490.0, "npuport.reference_agents": 490.0})
+    monkeypatch.setattr(cli, "watch", made)
+    assert main.run([*REFERENCE, "dqn", "--output-format", "json", *OWN]) == 0
+    data = json.loads(capsys.readouterr().out)
+    turns = [options.script for options in made.runs if not options.counting and options.max_steps is not None]
+    assert turns == ["train.py", "npuport.reference_agents.dqn"] * 2
+    assert data["reasons"]["comparisons"][0]["title"] == "best mean of 20 episodes"
+    assert data["throughput"]["ratio"] == pytest.approx(1.0)
+    assert data["counted"]["reference"]["transitions"] == 2000
+
+
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("sac", "--reference sac: expected dqn, ppo or a JSON file"),
+        ("none.json", "none.json: not a readable JSON file"),
+        ("other.json", "runs of Acrobot-v1, while the script trains on CartPole-v1"),
+    ],
+)
+def test_a_reference_that_is_none_is_one_line(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], reference: str, words: str
+) -> None:
+    write_stored_run(stored(90.0, environment="Acrobot-v1"), scripts / "other.json")
+    made = Made({"train": 490.0})
+    monkeypatch.setattr(cli, "watch", made)
+    assert main.run([*REFERENCE, reference, *OWN]) == 2
+    error = capsys.readouterr().err
+    assert bool(made.runs) == (reference == "other.json")
+    assert words in error and error.count("\n") == 1
 
 
 # Checks beside the returns ---------------------------------------------------------------------------------------

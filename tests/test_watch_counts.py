@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -106,6 +107,14 @@ def test_dispatch_and_device_agree(script: str) -> None:
     assert measured.extra["lines"] == by_device
     assert all(line.place.filename for line in measured.lines)
     assert measured.updates > 20
+
+
+def test_dispatch_rules_of_many_operators(emulator: Emulator) -> None:
+    done = emulator.run(ROOT / "tests" / "dispatched_operators.py", environment={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["differences"] == []
+    assert told["lines"] > 100
 
 
 def plain(counts: dict[str, Count]) -> dict[str, list[int]]:

@@ -47,13 +47,8 @@ def fix(*options: str) -> Callable[[Path, str], None]:
     return port
 
 
-def left_alone(folder: Path, entry: str) -> None:
-    """The original."""
-
-
 # By the name that the table shows.
 PORTS: dict[str, Callable[[Path, str], None]] = {
-    "original": left_alone,
     "text replacement": replace_text,
     "transfer_to_npu": transfer_to_npu,
     "fix": fix(),

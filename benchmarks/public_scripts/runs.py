@@ -1,6 +1,7 @@
 """Runs a laid out script on the emulated device, or on a plain CPU without torch_npu, and keeps what was measured.
 
-A run whose files, arguments, device and measuring code are those of an earlier run is not made again.
+A run that came to its end is not made again where its files, arguments and device are the same: a folder of
+measurements belongs to one version of the emulated device and of what measures, and is deleted with them.
 """
 
 from __future__ import annotations
@@ -9,21 +10,21 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
+import threading
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from benchmarks.public_scripts.catalogue import Script
-from npuport.emulator.build import built_emulator
-from npuport.emulator.environment import emulated_environment
+from npuport.device.choice import choose_device
 from npuport.observe.measurement import Line, Measurement, Outcome, measurement_from_json
+from npuport.observe.run import RunOptions, watch
 
 BENCHMARKS = Path(__file__).parent.parent
-CHILD = Path(__file__).with_name("counting_child.py")
+OLD_GYMNASIUM = "benchmarks.gymnasium_0_29"
 LONGEST_RUN = 900.0  # seconds; a script that takes longer counts as stopped
+_ROOT = "<root>"  # stands, in what is kept, for the folder that a script was laid out in
 
 Machine = Literal["emulated", "cpu"]
 
@@ -44,63 +45,61 @@ class Runner:
         """What a run of a script in `root` counts.
 
         Args:
-            machine: the emulated device, or a CPU on which torch_npu cannot be imported.
+            machine: the emulated device, or a CPU on which torch_npu cannot be imported, where nothing is counted.
         """
-        arguments = [*script.arguments, *(script.on_cpu if machine == "cpu" else script.on_device)]
+        arguments = (*script.arguments, *(script.on_cpu if machine == "cpu" else script.on_device))
         steps = self.steps or script.steps
         kept = self.cache / f"{_key(root, entry, [*arguments, str(steps), machine])}.json"
         if kept.exists():
-            return measurement_from_json(json.loads(kept.read_text(encoding="utf-8")))
+            return measurement_from_json(json.loads(kept.read_text(encoding="utf-8").replace(_ROOT, str(root))))
         measurement = _run(root, entry, arguments, steps, machine)
-        self.cache.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(measurement.to_json()), encoding="utf-8")
+        if measurement.outcome.ending in ("finished", "steps"):
+            self.cache.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(measurement.to_json(), ensure_ascii=False)
+            kept.write_text(text.replace(str(root.resolve()), _ROOT), encoding="utf-8")
         return measurement
 
 
 def _key(root: Path, entry: Path, settings: list[str]) -> str:
-    """Changes with whatever the measurement may depend on."""
+    """Changes with the program and with what it runs on."""
     digest = hashlib.sha256()
     packages = [version(name) for name in ("torch", "torch_npu", "gymnasium", "stable_baselines3")]
     digest.update(json.dumps([*settings, *packages, str(entry.relative_to(root))]).encode())
-    digest.update(str(built_emulator(sys.executable)).encode())
-    measuring = [CHILD, BENCHMARKS / "gymnasium_0_29.py", *sorted((BENCHMARKS / "stand_ins").rglob("*.py"))]
-    for path in [*sorted(root.rglob("*.py")), *measuring]:
+    around = [BENCHMARKS / "gymnasium_0_29.py", *sorted((BENCHMARKS / "stand_ins").rglob("*.py"))]
+    for path in [*sorted(root.rglob("*.py")), *around]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:32]
 
 
 def _environment(root: Path, machine: Machine) -> dict[str, str]:
     folders = [root, BENCHMARKS / "stand_ins", BENCHMARKS.parent]
-    base = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     if machine == "cpu":
-        base["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
         folders.insert(0, BENCHMARKS / "without_torch_npu")
-    base["PYTHONPATH"] = os.pathsep.join(map(str, folders))
-    return base if machine == "cpu" else emulated_environment(built_emulator(sys.executable), base)
+    return {"MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(map(str, folders))}
 
 
-def _run(root: Path, entry: Path, arguments: list[str], steps: int, machine: Machine) -> Measurement:
-    with TemporaryDirectory() as folder:
-        result = Path(folder) / "result.json"
-        command = [sys.executable, str(CHILD), str(result), str(steps), str(entry), *arguments]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=entry.parent,
-                env=_environment(root, machine),
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=LONGEST_RUN,
-            )
-        except subprocess.TimeoutExpired:
-            return _without_word(entry, arguments, machine, f"took longer than {LONGEST_RUN:.0f} seconds")
-        if not result.exists():
-            last = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-            return _without_word(entry, arguments, machine, last)
-        return measurement_from_json(json.loads(result.read_text(encoding="utf-8")))
+def _run(root: Path, entry: Path, arguments: tuple[str, ...], steps: int, machine: Machine) -> Measurement:
+    options = RunOptions(
+        str(entry),
+        arguments,
+        device=choose_device(machine),
+        max_steps=steps,
+        counting=machine != "cpu",
+        capture_output=True,
+        cwd=root,
+        extra_hook=OLD_GYMNASIUM,
+        environment=_environment(root, machine),
+        deterministic_threads=1,
+    )
+    timers: list[threading.Timer] = []
 
+    def started(child: subprocess.Popen[bytes]) -> None:
+        timers.append(threading.Timer(LONGEST_RUN, child.kill))
+        timers[0].start()
 
-def _without_word(entry: Path, arguments: list[str], machine: Machine, error: str) -> Measurement:
-    outcome = Outcome("killed", 1, error, Line("", 0))
-    return Measurement(str(entry), arguments, machine, outcome=outcome)
+    measurement = watch(options, started=started)
+    timers[0].cancel()
+    if measurement.seconds > LONGEST_RUN:
+        outcome = Outcome("killed", 1, f"took longer than {LONGEST_RUN:.0f} seconds", Line("", 0))
+        measurement.outcome = outcome
+    return measurement

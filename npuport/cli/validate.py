@@ -14,6 +14,7 @@ from npuport.cli.output_file import check_writable
 from npuport.cli.validate_progress import ValidateProgress
 from npuport.device.choice import KINDS, Device, choose_device
 from npuport.emulator.build import built_emulator
+from npuport.observe.findings import findings_on_lines
 from npuport.observe.run import watch
 from npuport.reports import validated_text
 from npuport.reports.validated import EXIT_STATUS
@@ -109,7 +110,7 @@ def command(script: Path, output_format: str, output_file: Path | None, quiet: b
         except Interrupted as interrupted:
             click.echo(f"npuport: interrupted: {interrupted}; the same command goes on from there", err=True)
             return EXIT_INTERRUPTED
-    text = render(validation)
+    text = render(validation, findings_on_lines(validation.counted.port))
     if output_file is not None:
         output_file.write_text(text + "\n", encoding="utf-8")
         click.echo("\n".join(validated_text.summary(validation)))

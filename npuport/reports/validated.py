@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
+from npuport.engine.finding import Finding
 from npuport.observe.measurement import DOWN, UP, WAITS, Line, Measurement
 from npuport.validate.checks import per_transition
 from npuport.validate.returns import Comparison
@@ -14,6 +17,8 @@ from npuport.validate.scores import Scores
 from npuport.validate.statistics import mean
 from npuport.validate.validation import Validation
 from npuport.validate.verdict import Word
+
+Findings: TypeAlias = "Mapping[tuple[str, int], Sequence[Finding]]"
 
 EXIT_STATUS = {Word.PASS: 0, Word.FAIL: 1, Word.INCONCLUSIVE: 3}
 
@@ -26,12 +31,13 @@ _SAYS = {
 
 @dataclass(frozen=True)
 class LineCost:
-    """Copies and waits of one source line, per transition."""
+    """Copies and waits of one source line, per transition, and the codes of what ``check`` finds there."""
 
     place: Line
     up: float
     down: float
     waits: float
+    found: tuple[str, ...] = ()
 
     @property
     def total(self) -> float:
@@ -82,7 +88,7 @@ def wish(validation: Validation) -> str:
     return f"{seeds} seeds an arm would decide" if seeds is not None else ""
 
 
-def line_costs(measurement: Measurement) -> list[LineCost]:
+def line_costs(measurement: Measurement, findings: Findings) -> list[LineCost]:
     """Copies and waits by source line, most first; of what happened after the first environment step."""
     counts: dict[Line, Counter[str]] = {}
     for line in measurement.lines:
@@ -91,10 +97,15 @@ def line_costs(measurement: Measurement) -> list[LineCost]:
             counts.setdefault(line.place, Counter())[kind] += line.count.calls
     share = 1.0 / measurement.transitions if measurement.transitions else 0.0
     costs = [
-        LineCost(place, count["up"] * share, count["down"] * share, count["waits"] * share)
+        LineCost(place, count["up"] * share, count["down"] * share, count["waits"] * share, _codes(findings, place))
         for place, count in counts.items()
     ]
     return sorted(costs, key=lambda cost: (-cost.total, cost.place.filename, cost.place.line))
+
+
+def _codes(findings: Findings, place: Line) -> tuple[str, ...]:
+    found = findings.get((place.filename, place.line), ())
+    return tuple(sorted({f"{finding.code} {finding.name}" for finding in found}))
 
 
 def source_line(place: Line) -> str:

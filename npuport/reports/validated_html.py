@@ -8,6 +8,7 @@ from npuport import __version__
 from npuport.reports.learning_curves import COLOURS, learning_curves
 from npuport.reports.page import bar, code, page, table
 from npuport.reports.validated import (
+    Findings,
     LineCost,
     cost_line,
     headline,
@@ -29,7 +30,7 @@ _MARKS = {True: "holds", False: "broken", None: "open"}
 _BARS = {"up": "copies to the device", "down": "copies to the host", "wait": "waits"}
 
 
-def render(validation: Validation) -> str:
+def render(validation: Validation, findings: Findings) -> str:
     """The page."""
     verdict = validation.verdict
     parts = [
@@ -40,7 +41,7 @@ def render(validation: Validation) -> str:
         _table("gate", [(_MARKS[gate.holds], gate.name, gate.reason) for gate in verdict.gates]),
         "<h2>Checks beside the returns</h2>",
         _table("check", [(check.state, check.name, check.text) for check in validation.checks]),
-        *_costs(validation),
+        *_costs(validation, findings),
         *_scores(validation),
         *_what_was_run(validation),
         f'<p class="dim">npuport {__version__}</p>',
@@ -85,8 +86,8 @@ def _curves(validation: Validation) -> list[str]:
     ]
 
 
-def _costs(validation: Validation) -> list[str]:
-    costs = line_costs(validation.counted.port)[:_LINES]
+def _costs(validation: Validation, findings: Findings) -> list[str]:
+    costs = line_costs(validation.counted.port, findings)[:_LINES]
     if not costs:
         return []
     most = max(max(cost.up, cost.down, cost.waits) for cost in costs)
@@ -94,7 +95,7 @@ def _costs(validation: Validation) -> list[str]:
     return [
         "<h2>Copies and waits by source line, per transition</h2>",
         f'<p class="dim">{key}</p>',
-        table(("line", "", "up", "down", "waits", ""), [_cost_row(cost, most) for cost in costs], (2, 3, 4)),
+        table(("line", "", "up", "down", "waits", "", "check"), [_cost_row(cost, most) for cost in costs], (2, 3, 4)),
     ]
 
 
@@ -102,7 +103,14 @@ def _cost_row(cost: LineCost, most: float) -> tuple[str, ...]:
     values = {"up": cost.up, "down": cost.down, "wait": cost.waits}
     bars = "".join(bar(kind, value, most) for kind, value in values.items())
     numbers = [f"{value:.3g}" if value else "" for value in values.values()]
-    return code(place_of(cost.place)), code(source_line(cost.place)), *numbers, f'<div class="bars">{bars}</div>'
+    found = "<br>".join(escape(name) for name in cost.found)
+    return (
+        code(place_of(cost.place)),
+        code(source_line(cost.place)),
+        *numbers,
+        f'<div class="bars">{bars}</div>',
+        found,
+    )
 
 
 def _scores(validation: Validation) -> list[str]:

@@ -9,19 +9,19 @@ from enum import Enum
 from typing import Any
 
 from npuport import __version__
-from npuport.reports.validated import EXIT_STATUS, headline
+from npuport.reports.validated import EXIT_STATUS, Findings, headline, line_costs
 from npuport.validate.curves import band
 from npuport.validate.validation import Validation
 
 FORMAT = 1
 
 
-def render(validation: Validation) -> str:
+def render(validation: Validation, findings: Findings) -> str:
     """The JSON's text."""
-    return json.dumps(as_data(validation), indent=1)
+    return json.dumps(as_data(validation, findings), indent=1)
 
 
-def as_data(validation: Validation) -> dict[str, Any]:
+def as_data(validation: Validation, findings: Findings) -> dict[str, Any]:
     """Plain data. Numbers that JSON has not are null: infinity as the first solved step, NaN as a missing score."""
     verdict = validation.verdict
     data: dict[str, Any] = {
@@ -37,6 +37,7 @@ def as_data(validation: Validation) -> dict[str, Any]:
         name: measurement.to_json() if measurement is not None else None
         for name, measurement in vars(validation.counted).items()
     }
+    data["lines"] = _plain(line_costs(validation.counted.port, findings))
     data["curves"] = {"port": _plain(band(validation.port.runs)), "reference": _plain(band(validation.reference.runs))}
     if validation.throughput is not None:
         data["throughput"]["ratio"] = validation.throughput.ratio

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from npuport.reports.validated import (
+    Findings,
     cost_line,
     headline,
     line_costs,
@@ -24,9 +25,9 @@ _MARKS = {True: "holds", False: "broken", None: "open"}
 _LINES = 8
 
 
-def render(validation: Validation) -> str:
+def render(validation: Validation, findings: Findings) -> str:
     """The report, with colours in it that ``click.echo`` takes out again where no terminal is."""
-    return "\n".join([*summary(validation), "", *details(validation)])
+    return "\n".join([*summary(validation), "", *details(validation, findings)])
 
 
 def summary(validation: Validation) -> list[str]:
@@ -47,7 +48,7 @@ def summary(validation: Validation) -> list[str]:
     return lines
 
 
-def details(validation: Validation) -> list[str]:
+def details(validation: Validation, findings: Findings) -> list[str]:
     """Gates, checks, scores of every seed, source lines, and what was run."""
     return [
         "Gates",
@@ -57,7 +58,7 @@ def details(validation: Validation) -> list[str]:
         *(_check(check) for check in validation.checks),
         "",
         *_scores(validation),
-        *_costs(validation),
+        *_costs(validation, findings),
         *_speed(validation),
         *_what_was_run(validation),
     ]
@@ -95,8 +96,8 @@ def _final(scores: Scores, final: str) -> str:
     return f"{scores.best if final == 'best' else scores.final:.4g}"
 
 
-def _costs(validation: Validation) -> list[str]:
-    costs = line_costs(validation.counted.port)
+def _costs(validation: Validation, findings: Findings) -> list[str]:
+    costs = line_costs(validation.counted.port, findings)
     if not costs:
         return []
     lines = [f"Copies and waits by line, a transition{'':4}      up    down   waits"]
@@ -104,6 +105,8 @@ def _costs(validation: Validation) -> list[str]:
         lines.append(f"  {place_of(cost.place):<38} {cost.up:>9.3g} {cost.down:>7.3g} {cost.waits:>7.3g}")
         if text := source_line(cost.place):
             lines.append(f"    {text[:100]}")
+        if cost.found:
+            lines.append(f"    = {', '.join(cost.found)}")
     if len(costs) > _LINES:
         lines.append(f"  and {len(costs) - _LINES} more lines")
     return [*lines, ""]

@@ -92,6 +92,7 @@ def stored_arm(reference: str, environment: str) -> Arm:
         for entry in stored.seeds
     )
     details = {
+        "agent": stored.agent,
         "device": stored.device,
         "versions": stored.versions,
         "hyperparameters": stored.hyperparameters,
@@ -100,16 +101,30 @@ def stored_arm(reference: str, environment: str) -> Arm:
     return Arm(f"reference {stored.agent} on {stored.environment} (stored)", runs, details)
 
 
+def check_reference(reference: str) -> None:
+    """Tell of a reference that is none before anything is run.
+
+    Raises:
+        UsageError: it is neither the name of an agent nor a file of stored runs.
+    """
+    if reference not in AGENTS:
+        _read(reference)
+
+
 def _stored(reference: str, environment: str) -> StoredRun:
     if reference in AGENTS:
         return load_stored_run(reference, environment)
+    stored = _read(reference)
+    if environment and stored.environment != environment:
+        raise UsageError(f"{reference}: runs of {stored.environment}, while the script trains on {environment}")
+    return stored
+
+
+def _read(reference: str) -> StoredRun:
     path = Path(reference)
     if not path.suffix:
         raise UsageError(f"--reference {reference}: expected {', '.join(AGENTS)} or a JSON file of stored runs")
-    stored = read_stored_run(path)
-    if environment and stored.environment != environment:
-        raise UsageError(f"{path}: runs of {stored.environment}, while the script trains on {environment}")
-    return stored
+    return read_stored_run(path)
 
 
 def reference_program(agent: str, environment: str, device: Device) -> Program:

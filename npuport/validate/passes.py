@@ -41,13 +41,12 @@ class Interrupted(Exception):
     """Ctrl-C; runs that had finished are kept.
 
     Attributes:
-        finished, wanted: runs of the pass that was interrupted.
+        finished: how many runs are kept, in all.
     """
 
-    def __init__(self, finished: int, wanted: int) -> None:
-        super().__init__(f"{finished} of {wanted} runs are finished and kept")
+    def __init__(self, finished: int) -> None:
+        super().__init__(f"{finished} finished runs are kept")
         self.finished = finished
-        self.wanted = wanted
 
 
 @dataclass
@@ -58,7 +57,7 @@ class Runner:
         watch: runs one program; `progress` hears of it.
         jobs: how many run side by side.
         gym_alias: see ``RunOptions``.
-        resumed: how many runs were taken from the store.
+        resumed: how many runs were taken from the store; `finished`: those and what was run and kept.
     """
 
     watch: Watch
@@ -69,6 +68,7 @@ class Runner:
     dtype_checks: str = "strict"
     cwd: Path | None = None
     resumed: int = 0
+    finished: int = 0
     _children: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -107,11 +107,18 @@ class Runner:
         )
 
     def fresh(self, phase: str, runs: Sequence[RunOptions]) -> list[Measurement]:
-        """Run one after the other, never from the store: for what is timed, or is to be repeated."""
-        measured = []
+        """Run one after the other, never from the store: for what is timed.
+
+        Raises:
+            Interrupted: by Ctrl-C, which reaches the child.
+        """
+        measured: list[Measurement] = []
         for number, options in enumerate(runs):
             self.progress(phase, number, len(runs), None)
             measured.append(self._run(options))
+            if measured[-1].outcome.ending == "interrupted":
+                raise Interrupted(self.finished)
+        self.progress(phase, len(runs), len(runs), 0.0)
         return measured
 
     def all(self, phase: str, runs: Sequence[RunOptions]) -> list[Measurement]:
@@ -123,6 +130,7 @@ class Runner:
         found = [self.store.find(options) for options in runs]
         missing = [number for number, measurement in enumerate(found) if measurement is None]
         self.resumed += len(runs) - len(missing)
+        self.finished += len(runs) - len(missing)
         begin = time.monotonic()
         with ThreadPoolExecutor(max(1, self.jobs)) as pool:
             futures = {pool.submit(self._run_and_keep, runs[number]): number for number in missing}
@@ -130,11 +138,11 @@ class Runner:
                 self._wait(phase, futures, len(runs), begin)
             except KeyboardInterrupt:
                 self._interrupt(futures)
-                done = len(runs) - len(missing) + sum(_succeeded(future) for future in futures)
-                raise Interrupted(done, len(runs)) from None
+                raise Interrupted(self.finished + sum(map(_succeeded, futures))) from None
             except BaseException:
                 self._interrupt(futures)
                 raise
+        self.finished += len(futures)
         for future, number in futures.items():
             found[number] = future.result()
         return [measurement for measurement in found if measurement is not None]

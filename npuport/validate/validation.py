@@ -11,7 +11,7 @@ from npuport.device.choice import Device
 from npuport.observe.measurement import Measurement
 from npuport.reference_agents.stored import AGENTS
 from npuport.sources.errors import UsageError
-from npuport.validate.arms import PROBED, Arm, reference_program, stored_arm, watched_arm
+from npuport.validate.arms import PROBED, Arm, check_reference, reference_program, stored_arm, watched_arm
 from npuport.validate.checks import Check, broken, checks_of
 from npuport.validate.passes import Runner
 from npuport.validate.program import Program
@@ -102,12 +102,14 @@ def validate(request: Request, runner: Runner) -> Validation:
         UsageError: the script never steps an environment, the task's range is unknown, there is no such reference.
         Interrupted: Ctrl-C; finished runs are kept.
     """
+    if request.reference:
+        check_reference(request.reference)
     begin = time.monotonic()
     port, repeated, original = _count(request, runner)
     task = _task(request, port)
     stored = stored_arm(request.reference, task.environment) if request.reference else None
     question = _question(request, task)
-    agent = request.reference if request.reference in AGENTS else ""
+    agent = stored.details["agent"] if stored is not None and stored.details["agent"] in AGENTS else ""
     reference = _count_reference(request, runner, agent, task, port) if agent else None
     counted = time.monotonic()
     throughput = _throughput(request, runner, agent, task, port) if agent and request.throughput else None

@@ -1,6 +1,6 @@
 """Which copies and waits of torch_npu an operator stands for: of its arguments and its result, without looking inside.
 
-Taken from what torch_npu 2.13.0 does on the emulated device, operator by operator; ``tests/test_watch_dispatch.py``
+Taken from what torch_npu 2.13.0 does on the emulated device, operator by operator; ``tests/dispatched_operators.py``
 holds one against the other. A rule gives events: a name and the bytes that were moved.
 """
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from npuport.observe.inside import device_rules
+from npuport.observe.inside import device_rules, npu_waits
 from npuport.observe.inside.counters import Counters
 from npuport.observe.inside.device_rules import first_tensor, on_device
 from npuport.observe.inside.watch import Watch
@@ -31,7 +31,8 @@ class Known:
         name: for example ``aten::mul.Tensor``.
         view: whether its result shares memory with its argument, so that nothing runs on the device.
         copies: whether it does nothing else than copy where it does so between host and device.
-        falls_back: whether torch_npu runs it on the CPU.
+        falls_back: whether torch_npu runs it on the CPU; `made_of_out` whether by way of its ``out`` variant, for which
+            results go down as well.
     """
 
     def __init__(self, operator: Any, torch: ModuleType) -> None:
@@ -40,6 +41,7 @@ class Known:
         self.view = bool(getattr(operator, "is_view", False)) or self.name in ("aten::detach", "aten::lift_fresh")
         self.copies = self.name in ("aten::_to_copy", "aten::copy_")
         self.falls_back = _falls_back(operator, torch)
+        self.made_of_out = self.falls_back and bool(_out_variants(operator, torch))
 
 
 class Dispatched:
@@ -85,13 +87,20 @@ class Dispatched:
         place = watch.place(sys._getframe(2))
         if known.falls_back:
             watch.counters.add("fallback", 0, place, known.name)
-            self._events(device_rules.fallback(arguments, options, result))
+            down = (*arguments, result) if known.made_of_out else arguments
+            self._events(device_rules.fallback(down, options, result))
         elif not (moved and known.copies):
             watch.counters.add("kernel", 0, place)
             if not watch.counters.setup:
                 self.operators[known.name] += 1
         if tensor is not None and tensor.dtype == self._float64:
             watch.counters.add("float64", 0, place, known.name)
+
+    def waited(self, event: str) -> None:
+        """A function of torch.npu waits for the device, which is no operator."""
+        watch = self._watch
+        if watch.active and not watch.suspended and watch.end is None:
+            self._events([(event, 0)])
 
     def _events(self, events: Iterable[device_rules.Event]) -> bool:
         """Whether there are any."""
@@ -109,7 +118,7 @@ def install(watch: Watch) -> None:
     def after_torch(torch: ModuleType) -> None:
         only_source = watch.configuration.device == "npu"
         dispatched = Dispatched(watch, torch, only_source=only_source)
-        _mode(torch, dispatched.call).__enter__()
+        watching(torch, dispatched).__enter__()
         watch.dispatched = dispatched.counters
         if only_source:
             watch.kernels = lambda: dict(dispatched.operators.most_common())
@@ -119,12 +128,15 @@ def install(watch: Watch) -> None:
     watch.when_imported("torch", after_torch)
 
 
-def _mode(torch: ModuleType, call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> Any:
+def watching(torch: ModuleType, dispatched: Dispatched) -> Any:
+    """A context in which this thread's operators, and those of its backward passes, are counted."""
+    npu_waits.hook(torch, dispatched.waited)
+
     class Mode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined]
         def __torch_dispatch__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
         ) -> Any:
-            return call(func, args, kwargs or {})
+            return dispatched.call(func, args, kwargs or {})
 
     return Mode()
 
@@ -137,12 +149,23 @@ def _falls_back(operator: Any, torch: ModuleType) -> bool:
     name = operator.name()
     if not name.startswith("aten::") or _has_kernel(torch, name, "PrivateUse1", "CompositeImplicitAutograd"):
         return False
-    if _has_kernel(torch, name, "CompositeExplicitAutogradNonFunctional"):
-        packet = getattr(torch.ops.aten, name.removeprefix("aten::").partition(".")[0])
-        variants = [getattr(packet, overload).name() for overload in packet.overloads() if overload.endswith("out")]
-        elsewhere = ("PrivateUse1", "CompositeExplicitAutograd")
-        return bool(variants) and not any(_has_kernel(torch, variant, *elsewhere) for variant in variants)
-    return not _has_kernel(torch, name, "CompositeExplicitAutograd") and _has_kernel(torch, name, "CPU")
+    variants = _out_variants(operator, torch)
+    if variants:
+        elsewhere = any(_has_kernel(torch, variant, "PrivateUse1", "CompositeExplicitAutograd") for variant in variants)
+        return not elsewhere and any(_has_kernel(torch, variant, "CPU") for variant in variants)
+    return _has_kernel(torch, name, "CPU") and not _has_kernel(torch, name, "CompositeExplicitAutograd")
+
+
+def _out_variants(operator: Any, torch: ModuleType) -> list[str]:
+    """Of an operator that is made of another that writes into its results."""
+    name = operator.name()
+    if not _has_kernel(torch, name, "CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"):
+        return []
+    packet = getattr(torch.ops.aten, name.removeprefix("aten::").partition(".")[0])
+    overloads = [getattr(packet, overload) for overload in packet.overloads()]
+    return [
+        overload.name() for overload in overloads if any(argument.is_out for argument in overload._schema.arguments)
+    ]
 
 
 def _has_kernel(torch: ModuleType, name: str, *keys: str) -> bool:

@@ -13,6 +13,10 @@ from typing import Any
 from npuport.observe.inside import stepping, vector_environments
 from npuport.observe.inside.watch import Watch
 
+# Wrappers of gymnasium's own that step what they wrap once and, but for TimeLimit, end no episode: to hook them as well
+# would cost time and tell nothing.
+_STEP_ONCE = ("gymnasium.core", "gymnasium.wrappers.common")
+
 
 def install(watch: Watch) -> None:
     """Hook gymnasium when the script imports it."""
@@ -44,7 +48,8 @@ def _with_subclasses(cls: Any) -> list[type]:
 def _hook_single(core: ModuleType) -> None:
     def hook(cls: type) -> None:
         if issubclass(cls, core.Wrapper):
-            stepping.replace(cls, "step", stepping.wrapper_step)
+            if cls.__module__ not in _STEP_ONCE or cls.__name__ == "TimeLimit":
+                stepping.replace(cls, "step", stepping.wrapper_step)
         elif cls is not core.Env:
             stepping.replace(cls, "step", stepping.base_step)
             stepping.replace(cls, "reset", stepping.base_reset)

@@ -18,7 +18,7 @@ from npuport.observe.measurement import Line, LossInput, Measurement, NonFiniteL
 _DISTRIBUTIONS = ("torch", "torch_npu", "gymnasium", "stable_baselines3")
 _KILLED = End("killed")
 # Snapshots may take this share of the time, and are no closer than this many seconds.
-_SHARE = 0.02
+_SHARE = 0.005
 _LEAST_SECONDS = 0.25
 
 
