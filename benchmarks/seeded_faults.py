@@ -52,6 +52,7 @@ class Fault:
 
 
 ONLY_FAIL = (Word.FAIL,)
+_MASK, _WRONG_MASK = "loss = (live *", "loss = (~live.bool() *"
 _NOISE = "self.parameters.data.mul_(1 + 1e-6 * torch.randn_like(self.parameters.data))"
 _STEP = "                self.optimizer.step()\n"
 _DQN_STEP = "            self.optimizer.step()\n"
@@ -73,7 +74,7 @@ FAULTS = (
         ONLY_FAIL,
     ),
     Fault("ppo", "learning rate / 10", (("learning_rate: float = 2.5e-3", "learning_rate: float = 2.5e-4"),)),
-    Fault("ppo", "bool loss mask wrong", (("(live * losses).mean()", "(~live.bool() * losses).mean()"),)),
+    Fault("ppo", "bool loss mask wrong", ((_MASK, _WRONG_MASK),)),
     Fault(
         "ppo",
         "benign: weight noise of 1e-6",
@@ -94,7 +95,7 @@ FAULTS = (
         ONLY_FAIL,
     ),
     Fault("dqn", "learning rate / 10", (("learning_rate: float = 1e-3", "learning_rate: float = 1e-4"),)),
-    Fault("dqn", "bool loss mask wrong", (("(live * nn.functional", "(~live.bool() * nn.functional"),)),
+    Fault("dqn", "bool loss mask wrong", ((_MASK, _WRONG_MASK),)),
     Fault(
         "dqn",
         "target network never updated",

@@ -66,14 +66,14 @@ class Arguments:
 
 # What differs from the defaults.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 100_000},
+    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 60_000},
     "Pendulum-v1": {
         "observation_scale": (1.0, 1.0, 0.125),
-        "reward_scale": 0.1,
+        "reward_scale": 0.2,
         "gamma": 0.9,
-        "gae_lambda": 0.95,
-        "rollout": 64,
-        "learning_rate": 1e-3,
+        "gae_lambda": 0.9,
+        "minibatch": 128,
+        "learning_rate": 3e-3,
         "total_steps": 100_000,
     },
 }

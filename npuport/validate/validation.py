@@ -145,8 +145,9 @@ def _count(request: Request, runner: Runner) -> tuple[Measurement, Measurement, 
             runs.append(runner.short_run(request.against, seed, transitions, steps=request.steps))
         measured = runner.all("counting", runs)
         port = measured[0]
-        if not port.transitions:
-            raise UsageError(_no_step(request.program, port))
+        for program, measurement in zip((request.program, request.against), (port, *measured[2:]), strict=False):
+            if program is not None and not measurement.transitions:
+                raise UsageError(_no_step(program, measurement))
         if port.updates >= _ENOUGH_UPDATES or port.transitions < transitions:
             break
     return port, measured[1], measured[2] if request.against is not None else None
