@@ -49,7 +49,7 @@ ENDINGS = {
     ),
     "raise KeyboardInterrupt": ("interrupted", 130, ""),
     "os._exit(4)": ("killed", 4, "exit status 4"),
-    "time.sleep(1); env.step(0); os.kill(os.getpid(), signal.SIGKILL)": ("killed", 137, "SIGKILL"),
+    "time.sleep(2); env.step(0); os.kill(os.getpid(), signal.SIGKILL)": ("killed", 137, "SIGKILL"),
 }
 
 
