@@ -221,6 +221,20 @@ def test_a_script_that_never_steps_is_told_in_one_line(
     )
 
 
+def test_a_script_of_gym_is_told_of_the_alias(
+    run: Callable[..., tuple[int, Made]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Old(Made):
+        def __call__(self, options: RunOptions, **rest: object) -> Measurement:
+            crash = Outcome("crashed", 1, "ModuleNotFoundError: No module named 'gym'")
+            return replace(super().__call__(options), transitions=0, outcome=crash)
+
+    status, made = run(made=Old({"train": 0.0, "original": 0.0}))
+    assert (status, made.runs[0].gym_alias) == (2, False)
+    assert "--gym-alias gives it gymnasium instead" in capsys.readouterr().err
+    assert all(options.gym_alias for options in run("--gym-alias")[1].runs)
+
+
 def test_a_crash_fails_at_ten_seeds(run: Callable[..., tuple[int, Made]], capsys: pytest.CaptureFixture[str]) -> None:
     class Crashing(Made):
         def __call__(self, options: RunOptions, **rest: object) -> Measurement:
