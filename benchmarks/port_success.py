@@ -70,11 +70,11 @@ def results_of(ported: Ported, runner: Runner) -> list[PortResult] | str:
     found = []
     for port, copy in ported.copies.items():
         if isinstance(copy, str):
-            found.append(PortResult(script.name, port, None, None, copy))
+            found.append(PortResult(script.name, port, None, None, plain, copy))
             continue
         on_device = runner.measured(script, *copy, "emulated")
         without = runner.measured(script, *copy, "cpu")
-        found.append(PortResult(script.name, port, on_device, without))
+        found.append(PortResult(script.name, port, on_device, without, plain))
     return found
 
 
