@@ -22,7 +22,7 @@ class PortResult:
 
     Attributes:
         on_device: its run on the emulated device; None where the port itself could not be made.
-        without: its run on a CPU without torch_npu, likewise.
+        without: its run on a CPU without torch_npu; None also where it imports torch_npu without asking.
         plain: the run of the original on the CPU.
         fault: why the port could not be made.
     """
