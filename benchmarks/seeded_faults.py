@@ -22,7 +22,7 @@ from npuport.reference_agents.stored import RUNS_FOLDER, load_stored_run
 from npuport.device.choice import choose_device
 from npuport.observe.run import watch
 from npuport.validate.passes import Runner, available_jobs
-from npuport.validate.program import SEED, STEPS, script_program
+from npuport.validate.program import script_program
 from npuport.validate.store import run_store
 from npuport.validate.validation import Request, Validation, validate
 from npuport.validate.verdict import Word
@@ -130,12 +130,12 @@ def validations(fault: Fault, seeds: Sequence[int], jobs: int, folder: Path) -> 
     script = folder / f"{fault.agent}_{''.join(filter(str.isalnum, fault.name))}.py"
     script.write_text(faulty_source(fault), encoding="utf-8")
     device = choose_device("cpu")
-    arguments = ("--env-id", ENVIRONMENT, "--seed", SEED, "--total-steps", STEPS)
     request = Request(
-        program=script_program(script, arguments, device),
+        program=script_program(script, (), device, environment=ENVIRONMENT),
         seeds=tuple(seeds),
         steps=load_stored_run(fault.agent, ENVIRONMENT).total_steps,
         reference=fault.agent,
+        environment=ENVIRONMENT,
         same_settings=True,
         throughput=False,
     )
