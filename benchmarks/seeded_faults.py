@@ -22,7 +22,7 @@ from npuport.reference_agents.stored import RUNS_FOLDER, load_stored_run
 from npuport.device.choice import choose_device
 from npuport.observe.run import watch
 from npuport.validate.passes import Runner, available_jobs
-from npuport.validate.program import SEED, STEPS, script_program
+from npuport.validate.program import script_program
 from npuport.validate.store import run_store
 from npuport.validate.validation import Request, Validation, validate
 from npuport.validate.verdict import Word
@@ -52,6 +52,7 @@ class Fault:
 
 
 ONLY_FAIL = (Word.FAIL,)
+_MASK, _WRONG_MASK = "loss = (live *", "loss = (~live.bool() *"
 _NOISE = "self.parameters.data.mul_(1 + 1e-6 * torch.randn_like(self.parameters.data))"
 _STEP = "                self.optimizer.step()\n"
 _DQN_STEP = "            self.optimizer.step()\n"
@@ -73,7 +74,7 @@ FAULTS = (
         ONLY_FAIL,
     ),
     Fault("ppo", "learning rate / 10", (("learning_rate: float = 2.5e-3", "learning_rate: float = 2.5e-4"),)),
-    Fault("ppo", "bool loss mask wrong", (("(live * losses).mean()", "(~live.bool() * losses).mean()"),)),
+    Fault("ppo", "bool loss mask wrong", ((_MASK, _WRONG_MASK),)),
     Fault(
         "ppo",
         "benign: weight noise of 1e-6",
@@ -94,7 +95,7 @@ FAULTS = (
         ONLY_FAIL,
     ),
     Fault("dqn", "learning rate / 10", (("learning_rate: float = 1e-3", "learning_rate: float = 1e-4"),)),
-    Fault("dqn", "bool loss mask wrong", (("(live * nn.functional", "(~live.bool() * nn.functional"),)),
+    Fault("dqn", "bool loss mask wrong", ((_MASK, _WRONG_MASK),)),
     Fault(
         "dqn",
         "target network never updated",
@@ -129,12 +130,12 @@ def validations(fault: Fault, seeds: Sequence[int], jobs: int, folder: Path) -> 
     script = folder / f"{fault.agent}_{''.join(filter(str.isalnum, fault.name))}.py"
     script.write_text(faulty_source(fault), encoding="utf-8")
     device = choose_device("cpu")
-    arguments = ("--env-id", ENVIRONMENT, "--seed", SEED, "--total-steps", STEPS)
     request = Request(
-        program=script_program(script, arguments, device),
+        program=script_program(script, (), device, environment=ENVIRONMENT),
         seeds=tuple(seeds),
         steps=load_stored_run(fault.agent, ENVIRONMENT).total_steps,
         reference=fault.agent,
+        environment=ENVIRONMENT,
         same_settings=True,
         throughput=False,
     )

@@ -1,13 +1,14 @@
 """Makes ``npuport/facts/data/aclnn_dtypes.json``: which dtypes CANN's kernels take, argument by argument.
 
-    python docs/kernel_facts.py CALLS.json OPS_MATH OPS_NN
+    python -m docs.kernel_facts CALLS.json OPS_MATH OPS_NN
 
 ``CALLS.json`` holds the torch functions that torch_npu routes to each kernel (``kernels``: name, functions). The
 folders are checkouts of CANN's operator libraries, https://gitcode.com/cann/ops-math and
 https://gitcode.com/cann/ops-nn, which describe each kernel on a page ``docs/aclnnName.md``: its C function and a table
 of its arguments with their dtypes. The tables name what any processor takes; what the Atlas A2 (Ascend 910B) does not
-take besides is not told apart, so the lists are rather too long than too short. Only names and dtypes are kept, of
-kernels that a torch operator of the vendor's tables leads to.
+take besides is not told apart. What the sources of the kernels take beyond their pages is added
+(``kernel_sources.py``), so the lists are rather too long than too short. Only names and dtypes are kept, of kernels
+that a torch operator of the vendor's tables leads to.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docs.kernel_sources import KernelSource, kernel_sources
 from npuport.facts.operators import operator
+from npuport.facts.refusals import PROMOTED
 
+# Their checks are in matmul/common/op_host/op_api (matmul_util.cpp, batch_matmul_util.cpp, cube_util.cpp), whose lists
+# are those of the pages.
+CHECKED_ELSEWHERE = ("Mm", "Mv", "Baddbmm", "InplaceBaddbmm", "InplaceAddmm", "InplaceAddbmm", "Convolution")
 OUTPUT = Path(__file__).resolve().parent.parent / "npuport" / "facts" / "data" / "aclnn_dtypes.json"
 
 # As the pages write dtypes, and as CANN's messages do.
@@ -44,16 +50,19 @@ _FORMS = ("Tensor", "Tensors", "Scalar", "TensorTensor", "TensorScalar", "Scalar
 def main() -> None:
     """Read the pages, write one kernel a line."""
     functions = json.loads(Path(sys.argv[1]).read_bytes())["kernels"]
+    folders = [Path(folder) for folder in sys.argv[2:]]
+    sources = kernel_sources(folders)
     kernels = {}
-    for kernel, page in sorted(_pages([Path(folder) for folder in sys.argv[2:]])):
+    for kernel, page in sorted(_pages(folders)):
         operators = sorted(_operators(kernel, functions.get(kernel, {}).get("functions", [])))
-        inputs = _inputs(kernel, page) if operators else {}
+        inputs = _inputs(kernel, page, sources.get(kernel)) if operators else {}
         if inputs:
             kernels[kernel] = {"operators": operators, "inputs": inputs}
     rows = ",\n".join(f"{json.dumps(kernel)}: {json.dumps(facts)}" for kernel, facts in kernels.items())
     source = (
-        "pages of the kernels in https://gitcode.com/cann/ops-math and https://gitcode.com/cann/ops-nn, master, "
-        "2026-08; inputs: position in the C function, dtypes in the order of the page"
+        "pages and sources of the kernels in https://gitcode.com/cann/ops-math and https://gitcode.com/cann/ops-nn, "
+        "master, 2026-08; inputs: position in the C function, dtypes in the order of the page, dtypes that the source "
+        "takes besides"
     )
     OUTPUT.write_text(f'{{\n"source": {json.dumps(source)},\n"kernels": {{\n{rows}\n}}\n}}\n', encoding="utf-8")
     print(f"{OUTPUT.name}: {len(kernels)} kernels, {OUTPUT.stat().st_size} bytes")
@@ -82,8 +91,8 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def _inputs(kernel: str, page: str) -> dict[str, Any]:
-    """The tensors that a kernel reads: name -> position in its C function and dtypes."""
+def _inputs(kernel: str, page: str, source: KernelSource | None) -> dict[str, Any]:
+    """The tensors that a kernel reads: name -> position in its C function, dtypes, and more dtypes by its source."""
     declared = re.search(rf"\b{kernel}GetWorkspaceSize\s*\((.*?)\)", page, re.DOTALL)
     if declared is None:
         return {}
@@ -93,8 +102,18 @@ def _inputs(kernel: str, page: str) -> dict[str, Any]:
         name = re.findall(r"\w+", argument)[-1]
         kind, dtypes = told.get(name, ("", []))
         if "Tensor" in argument and "List" not in argument and "输入" in kind and dtypes:
-            inputs[name] = [position, ",".join(dtypes)]
+            inputs[name] = [position, ",".join(dtypes), _besides(kernel, position, dtypes, source)]
     return inputs
+
+
+def _besides(kernel: str, position: int, dtypes: list[str], source: KernelSource | None) -> str:
+    """The dtypes that a source takes beyond a page, or that it only checks what dtypes are promoted to."""
+    if source is None or position >= len(source.arguments) or kernel.removeprefix("aclnn") in CHECKED_ELSEWHERE:
+        return ""
+    taken = source.taken(position)
+    if not taken and source.file.promotes:
+        return PROMOTED
+    return ",".join(sorted(taken & set(DTYPES.values()) - set(dtypes)))
 
 
 def _told(page: str, kernel: str) -> dict[str, tuple[str, list[str]]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from npuport.reference_agents.checkpoints import Diverged, load_checkpoint, resumed, save_checkpoint
-from npuport.reference_agents.command_line import open_device, parse, run, seed_everything
+from npuport.reference_agents.command_line import arguments_for, open_device, parse, run, seed_everything
 from npuport.reference_agents.environments import (
     environment_state,
     load_environment_state,
@@ -50,6 +51,7 @@ class Arguments:
     environments: int = 16
     hidden: tuple[int, ...] = (64, 64)
     observation_scale: tuple[float, ...] = (1.0,)
+    reward_scale: float = 0.1  # action values of some ones: the loss is linear beyond errors of 1
     replay_size: int = 32_768
     learning_starts: int = 1_024
     batch_size: int = 128
@@ -60,14 +62,14 @@ class Arguments:
     final_learning_rate: float = 2e-5
     target_rate: float = 0.01
     largest_gradient: float = 10.0
-    final_exploration: float = 0.04
+    final_exploration: float = 0.01
     exploration_part: float = 0.2  # of all steps, over which exploration falls from 1
 
 
 # What differs from the defaults. The scales bring the observations to about -1 to 1.
 SETTINGS: dict[str, dict[str, Any]] = {
     "CartPole-v1": {"observation_scale": (0.5, 0.5, 5.0, 0.5)},
-    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 60_000},
+    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "final_exploration": 0.02},
 }
 
 
@@ -211,7 +213,8 @@ class Collector:
         explore = self.chance.random(count) < exploration
         actions = np.where(explore, self.chance.integers(self.actions, size=count), self.greedy).astype(np.int64)
         observations, rewards, terminated, truncated, _ = self.envs.step(actions)
-        columns = (actions, rewards, terminated, terminated | truncated, 1 - last.ended)
+        scaled_rewards = rewards * self.arguments.reward_scale
+        columns = (actions, scaled_rewards, terminated, terminated | truncated, 1 - last.ended)
         acted, rewarded, terminal, ended, live = np.stack(columns).astype(np.float32)
         scaled: np.ndarray = observations.astype(np.float32) * self.scale
         self.window.append(Steps(last.next_observations, acted, rewarded, terminal, ended, live, scaled))
@@ -277,6 +280,14 @@ def train(arguments: Arguments) -> tuple[Agent, Episodes]:
                 vector_step(arguments, collector, agent)
             save_checkpoint(parts, arguments)
     return agent, episodes
+
+
+def npuport_agent(env_id: str, seed: int, steps: int, device: str) -> Callable[[np.ndarray], np.ndarray]:
+    """What `npuport validate` calls: trains, and gives the policy without chance."""
+    arguments = arguments_for(Arguments, SETTINGS, env_id=env_id, seed=seed, total_steps=steps, device=device)
+    agent, _ = train(arguments)
+    greedy: Callable[[np.ndarray], np.ndarray] = agent.greedy
+    return greedy
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ for is here:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ import numpy as np
 import torch
 from gymnasium.spaces import Discrete
 from npuport.reference_agents.checkpoints import Diverged, load_checkpoint, resumed, save_checkpoint
-from npuport.reference_agents.command_line import open_device, parse, run, seed_everything
+from npuport.reference_agents.command_line import arguments_for, open_device, parse, run, seed_everything
 from npuport.reference_agents.environments import (
     environment_state,
     load_environment_state,
@@ -66,14 +67,14 @@ class Arguments:
 
 # What differs from the defaults.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 100_000},
+    "Acrobot-v1": {"observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1), "gamma": 0.99, "total_steps": 60_000},
     "Pendulum-v1": {
         "observation_scale": (1.0, 1.0, 0.125),
-        "reward_scale": 0.1,
+        "reward_scale": 0.2,
         "gamma": 0.9,
-        "gae_lambda": 0.95,
-        "rollout": 64,
-        "learning_rate": 1e-3,
+        "gae_lambda": 0.9,
+        "minibatch": 128,
+        "learning_rate": 3e-3,
         "total_steps": 100_000,
     },
 }
@@ -327,6 +328,14 @@ def train(arguments: Arguments) -> tuple[Agent, Episodes]:
                 iteration(arguments, collector, agent)
             save_checkpoint(parts, arguments)
     return agent, episodes
+
+
+def npuport_agent(env_id: str, seed: int, steps: int, device: str) -> Callable[[np.ndarray], np.ndarray]:
+    """What `npuport validate` calls: trains, and gives the policy without chance."""
+    arguments = arguments_for(Arguments, SETTINGS, env_id=env_id, seed=seed, total_steps=steps, device=device)
+    agent, _ = train(arguments)
+    greedy: Callable[[np.ndarray], np.ndarray] = agent.greedy
+    return greedy
 
 
 if __name__ == "__main__":

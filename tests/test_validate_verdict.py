@@ -297,6 +297,12 @@ def test_an_evaluation_replaces_the_last_fifth_where_all_have_one() -> None:
     assert verdict_of(port, good(20, first=100)).word is Word.PASS
 
 
+def test_a_greedy_return_does_not_fail_an_agent_that_is_judged_by_its_best() -> None:
+    port = [replace(run, evaluation=100.0) for run in good(10)]
+    reference = [replace(run, evaluation=500.0) for run in good(20, first=100)]
+    assert verdict_of(port, reference, replace(CARTPOLE, final_score="best")).word is Word.PASS
+
+
 def test_an_undecided_port_is_told_how_many_seeds_decide() -> None:
     port, reference = arm([340.0, 460.0] * 5), arm([340.0, 460.0] * 10, first=100)
     question = replace(CARTPOLE, task=task_of("CartPole-v1", threshold=200.0))

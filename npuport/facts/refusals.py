@@ -1,18 +1,20 @@
 """Which dtypes CANN's kernels refuse, where that is beyond doubt; from ``data/aclnn_dtypes.json``.
 
-A kernel that gets a dtype without an implementation returns 161002 (``EZ1001``) before it starts. Two of the vendor's
-sources say which dtypes those are, and neither is exact:
+A kernel that gets a dtype without an implementation returns 161002 (``EZ1001``) before it starts. Three of the vendor's
+sources say which dtypes those are, and none is exact:
 
 - the page of each kernel lists the dtypes of each argument. It is about the kernel itself, but it names what some
-  processor takes: a dtype on it may still be refused on another one.
+  processor takes (a dtype on it may still be refused on another one), and it is behind the kernel.
+- the source of each kernel has lists of dtypes and checks of arguments. Where only what dtypes are promoted to is
+  checked (``l1_loss`` takes a bool beside a float32), no dtype of one argument is refused for itself.
 - the tables of torch's operators list what was tested of the first argument (``npuport.facts.operators``). A dtype that
   is missing there often works: ``mul`` does not list float64 and ``multinomial`` does not either, and both kernels do.
 
-So a dtype counts as refused where the page of the kernel does not list it **and** no form of any torch operator that
-leads to the kernel does. An operator of which the tables state no dtypes, or that is not believed (``NOT_TAKEN``),
-proves nothing, and its kernels refuse nothing; so do kernels without a page, and lists of tensors (foreach optimisers).
-What a program may do with bool and int64 (copies, casts, comparisons, masks, indices, embedding, one_hot, counts,
-arithmetic) is on the pages; ``tests/test_facts.py`` holds that it stays unrefused.
+So a dtype counts as refused where neither the page of the kernel lists it nor its source takes it, **and** no form of
+any torch operator that leads to the kernel lists it. An operator of which the tables state no dtypes, or that is not
+believed (``NOT_TAKEN``), proves nothing, and its kernels refuse nothing; so do kernels without a page, and lists of
+tensors (foreach optimisers). What a program may do with bool and int64 (copies, casts, comparisons, masks, indices,
+embedding, one_hot, counts, arithmetic) is on the pages; ``tests/test_refusals.py`` holds that it stays unrefused.
 """
 
 from __future__ import annotations
@@ -41,6 +43,9 @@ DT_NAMES = {
     "complex64": "DT_COMPLEX64",
     "complex128": "DT_COMPLEX128",
 }
+
+# Instead of dtypes: the source of a kernel checks only what its arguments are promoted to.
+PROMOTED = "promoted"
 
 # Beside those that end in "_loss". Cross-entropy is a log_softmax and an nll_loss; huber_loss has no kernel.
 _LOSSES = frozenset({"binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div", "log_softmax"})
@@ -72,8 +77,10 @@ def refusals() -> Iterator[Refusal]:
     for kernel, facts in _kernels().items():
         tested = {DT_NAMES[dtype] for name in facts["operators"] for dtype in _tested(name)}
         in_loss = any(name.endswith("_loss") or name in _LOSSES for name in facts["operators"])
-        for argument, (position, listed) in facts["inputs"].items() if tested else ():
-            supported = tuple(listed.split(","))
+        for argument, (position, listed, besides) in facts["inputs"].items() if tested else ():
+            if besides == PROMOTED:
+                continue
+            supported = (*listed.split(","), *besides.split(",")) if besides else tuple(listed.split(","))
             refused = tuple(name for name in DT_NAMES.values() if name not in supported and name not in tested)
             if refused:
                 yield Refusal(kernel, argument, position, refused, supported, in_loss)

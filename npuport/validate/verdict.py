@@ -87,7 +87,9 @@ def judge(
     identical = identical_seeds(port, reference)
     sound = _sound(port, reference, faults)
     usable = min(len(port), len(reference)) >= 2 and all(_has_returns(run) for run in (*port, *reference))
-    failed = failed_seeds(port_scores, reference_scores, threshold) if usable and threshold is not None else None
+    failed = None
+    if usable and threshold is not None:
+        failed = failed_seeds(port_scores, reference_scores, threshold, final_score=question.final_score)
     comparisons = compared(port_scores, reference_scores, question) if usable else ()
     same = bool(port) and len(identical) == len(port)
     gates = (

@@ -2,8 +2,9 @@
 
 ``{"begin": "table/row"}`` comes before a row, ``{"end": "table/row", "failures": [...]}`` after it, so that whoever
 reads knows where a crash happened. Arguments are tables or rows (``arithmetic``, ``arithmetic/add``); none means all.
-``--after table/row`` leaves out everything up to that row. The last line has the kernels that ran. Refused dtypes
-(``tests/test_refusals.py``) are let through: what is compared here is what the kernels compute.
+``--after table/row`` leaves out everything up to that row. The last line has the kernels that ran. Refused dtypes are
+let through, since what is compared here is what the kernels compute; ``--dtype-checks strict`` refuses them
+(``tests/test_refusals.py``). ``--count`` runs nothing and says how many rows each table has.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import pkgutil
 import sys
+from collections import Counter
 
 import torch
 
@@ -33,6 +35,13 @@ def all_rows() -> dict[str, Row | RandomRow]:
     return found
 
 
+def count(rows: dict[str, Row | RandomRow]) -> dict[str, object]:
+    """How many rows there are, in all and by table, and how many with each dtype of a row counted for itself."""
+    by_table = Counter(name.split("/")[0] for name in rows)
+    by_dtype = sum(len(row.dtypes) if isinstance(row, Row) else 1 for row in rows.values())
+    return {"rows": len(rows), "rows_by_dtype": by_dtype, "tables": dict(by_table)}
+
+
 def write(**entry: object) -> None:
     """One line, out of the process before anything else can happen."""
     sys.stdout.write(json.dumps(entry) + "\n")
@@ -44,11 +53,16 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("wanted", nargs="*")
     parser.add_argument("--after", default="")
+    parser.add_argument("--count", action="store_true")
+    parser.add_argument("--dtype-checks", default="off")
     options = parser.parse_args()
     # Read by the device when its first kernel is called.
-    os.environ["NPUPORT_EMULATOR_DTYPE_CHECKS"] = "off"
+    os.environ["NPUPORT_EMULATOR_DTYPE_CHECKS"] = options.dtype_checks
     torch.set_num_threads(1)
     rows = all_rows()
+    if options.count:
+        write(**count(rows))
+        return
     names = list(rows)
     for name in names[names.index(options.after) + 1 if options.after else 0 :]:
         if options.wanted and name not in options.wanted and name.split("/")[0] not in options.wanted:

@@ -130,7 +130,7 @@ def base_step(step: Method, self: object, *args: Any, **kwargs: Any) -> Any:
         result = step(self, *args, **kwargs)
     finally:
         nesting.base = outer
-        _leave()
+        nesting.single -= 1
     # An environment that steps another one inside is a wrapper by another name.
     if len(nesting.stepped) == stepped:
         episode = running_of(self)
@@ -155,7 +155,7 @@ def wrapper_step(step: Method, self: object, *args: Any, **kwargs: Any) -> Any:
     try:
         result = step(self, *args, **kwargs)
     finally:
-        _leave()
+        nesting.single -= 1
     if type(self).__name__ == "TimeLimit" and len(result) == 5 and result[3]:
         for episode in nesting.stepped:
             episode.ended = True
@@ -207,10 +207,6 @@ def _enter() -> bool:
             watch.before_step()
     nesting.single += 1
     return outermost
-
-
-def _leave() -> None:
-    nesting.single -= 1
 
 
 def _count() -> None:

@@ -8,12 +8,15 @@ OPERATOR(MseLoss, (Tensor input, Tensor target, int64_t reduction, Tensor out), 
 OPERATOR(MseLossBackward, (Tensor gradient, Tensor input, Tensor target, int64_t reduction, Tensor out), {
   at::mse_loss_backward_out(out, gradient, input, target, reduction);
 })
+// These two take a bool beside a float32, and compute in what the dtypes are promoted to.
 OPERATOR(L1Loss, (Tensor input, Tensor target, int64_t reduction, Tensor out), {
-  write(out, at::l1_loss(input, target, reduction));
+  const at::ScalarType dtype = at::result_type(input, target);
+  write(out, at::l1_loss(input.to(dtype), target.to(dtype), reduction));
 })
 OPERATOR(L1LossBackward, (Tensor gradient, Tensor input, Tensor target, int64_t reduction, Tensor out), {
   const Tensor share = reduction == at::Reduction::Mean ? gradient / input.numel() : gradient;
-  write(out, (input - target).sgn_().mul_(share));
+  const at::ScalarType dtype = at::result_type(input, target);
+  write(out, (input.to(dtype) - target.to(dtype)).sgn_().mul_(share));
 })
 OPERATOR(SmoothL1Loss, (Tensor input, Tensor target, int64_t reduction, float beta, Tensor out), {
   write(out, at::smooth_l1_loss(input, target, reduction, beta));
