@@ -33,12 +33,12 @@ class Snapshots:
 
     def write_when_due(self) -> None:
         """Write where the last time is long enough ago."""
-        now = time.monotonic()
-        if now < self._next:
+        if time.monotonic() < self._next:
             return
+        before = time.thread_time()
         self.write()
-        took = time.monotonic() - now
-        self._next = now + took + max(_LEAST_SECONDS, took / _SHARE)
+        took = time.thread_time() - before
+        self._next = time.monotonic() + max(_LEAST_SECONDS, took / _SHARE)
 
     def write(self) -> None:
         """Write at once; the file is whole at every moment."""
