@@ -62,20 +62,17 @@ ROWS = [
     on_cpu("eigvalsh", torch.linalg.eigvalsh),
     on_device("matrix_norm", torch.linalg.matrix_norm, SQUARE),
     on_device("matrix_rank", torch.linalg.matrix_rank, gradient=False),
-    Row(
-        "cdist_gradient",
-        lambda x, y: torch.autograd.grad(torch.cdist(x.requires_grad_(), y).square().sum(), x),
-        given(lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype))),
-        refused="no kernel for the aclop operator CdistGrad",
-        reason=OLDER,
-    ),
     on_device("cross", torch.linalg.cross, given(lambda dtype: (ANY((4, 3), dtype), ANY((4, 3), dtype)))),
-    on_device("cdist", torch.cdist, given(lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype))), gradient=False),
+    on_device("cdist", torch.cdist, given(lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype)))),
     on_device(
         "cdist_one",
         lambda x, y: torch.cdist(x, y, p=1.0),
         given(lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype))),
-        gradient=False,
+    ),
+    on_device(
+        "cdist_infinite",
+        lambda x, y: torch.cdist(x, y, p=float("inf")),
+        given(lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype))),
     ),
     on_device(
         "cdist_three",

@@ -68,6 +68,18 @@ SPREADS = [
     Row("norm_infinite", lambda x: torch.linalg.vector_norm(x, float("inf")), FILLED, gradient=True),
     Row("vector_norm", torch.linalg.vector_norm, FILLED, FLOATS, gradient=True, tolerance=1e-6, reason=ORDER),
     Row("vector_norm_dim", lambda x: torch.linalg.vector_norm(x, 3, dim=0), FILLED, tolerance=1e-6, reason=ORDER),
+    *[
+        Row(
+            f"norm_{name}",
+            lambda x, order=order: torch.linalg.vector_norm(x, order, dim=-1, keepdim=True),
+            one(POSITIVE),
+            FLOATS,
+            tolerance=1e-2,
+            reason="aclnn has no kernel for this order; the older one takes halves in float32",
+        )
+        for name, order in (("four", 4), ("half", 0.5), ("minus_one", -1))
+    ],
+    Row("norm_four_of_all", lambda x: x.norm(p=4), FILLED, gradient=True, tolerance=1e-6, reason=ORDER),
     Row(
         "normalize",
         lambda x: torch.nn.functional.normalize(x, dim=-1),
