@@ -17,6 +17,10 @@ Tensor LegacyArguments::tensor(const LegacyTensor& described) {
   return at::from_blob(described.start, described.sizes, at::TensorOptions(type));
 }
 
+void LegacyArguments::expect(const char* name, const std::string& value) const {
+  TORCH_CHECK(attribute<std::string>(name) == value, name, " other than ", value, " is not emulated");
+}
+
 int run_legacy_operator(const LegacyCall& call, void (*body)(const LegacyArguments&)) {
   try {
     at::AutoDispatchBelowADInplaceOrView below_autograd;
