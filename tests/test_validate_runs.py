@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -302,7 +303,12 @@ def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: 
     run("--output-format", "html", "--output-file", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
     page = (scripts / "report.html").read_text()
     assert not re.search(r"""(?:src|href)=|<script|@import|url\(|https?://(?!www\.w3\.org)""", page)
-    assert page.count("<polyline") == page.count("<polygon") == 2
+    svg = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    assert len(svg.findall("polyline")) == len(svg.findall("polygon")) == 2
+    width, height = map(float, svg.attrib["viewBox"].split()[2:])
+    points = " ".join(shape.attrib["points"] for shape in svg.findall("polygon")).split()
+    for x, y in (map(float, point.split(",")) for point in points):
+        assert 0 <= x <= width and 0 <= y <= height
     assert (
         "torch.zeros(3).cuda()" in page
         and "NPU102 cuda-method" in page

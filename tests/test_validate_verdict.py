@@ -218,6 +218,13 @@ def test_failed_seeds_fail_a_port_whose_interval_is_undecided() -> None:
     assert fisher_one_sided(3, 10, 0, 20) == pytest.approx(0.03, abs=0.001)
 
 
+def test_one_failed_seed_is_named_as_what_leaves_the_returns_open() -> None:
+    verdict = verdict_of(arm([500.0] * 9 + [140.0]), good(20, first=100))
+    assert verdict.word is Word.INCONCLUSIVE
+    assert "F varies so much because seeds failed: 1 of the port's, 0 of the reference's" in verdict.notes
+    assert not any("because seeds failed" in note for note in verdict_of(good(10), good(20, first=100)).notes)
+
+
 def test_a_reference_that_fails_decides_nothing() -> None:
     verdict = verdict_of(good(10), arm([490.0] * 8 + [200.0] * 2, first=100))
     assert verdict.word is Word.INCONCLUSIVE
