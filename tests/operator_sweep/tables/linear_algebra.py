@@ -33,6 +33,7 @@ ORDERS = (1.0, 2.0, 0.5, 3.0, float("inf"))
 TWO_SETS = given(
     lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype)),
     lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype)),
+    lambda dtype: (ANY((5, 3), dtype), ANY((0, 3), dtype)),
 )
 ONE_SET = given(lambda dtype: (ANY((5, 3), dtype),))
 

@@ -38,6 +38,7 @@ LEGACY_OPERATOR(LpNormUpdateV2, {
 LEGACY_OPERATOR(Pdist, { call.write(0, at::_pdist_forward(call.input(0), call.attribute<float>("p"))); })
 // Everything comes expanded to [..., rows of the first, rows of the second, features]; -1 stands for the infinite order.
 LEGACY_OPERATOR(CdistGrad, {
+  if (call.input(0).numel() == 0) return call.write(0, at::zeros({}));
   const Tensor gradient = call.input(0).select(-1, 0).contiguous();
   const Tensor first = call.input(1).select(-2, 0).contiguous();
   const Tensor second = call.input(2).select(-3, 0).contiguous();
