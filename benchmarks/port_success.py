@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.public_scripts.catalogue import Script, all_scripts
 from benchmarks.public_scripts.layout import LayoutError, lay_out
-from benchmarks.public_scripts.ports import PORTS, PortFailed, ported_copy
+from benchmarks.public_scripts.ports import PORTS, PortFailed, imports_torch_npu, ported_copy
 from benchmarks.public_scripts.results import PortResult, came_to_its_end
 from benchmarks.public_scripts.runs import Runner
 from benchmarks.public_scripts.table import as_json, as_text
@@ -70,11 +70,11 @@ def results_of(ported: Ported, runner: Runner) -> list[PortResult] | str:
     found = []
     for port, copy in ported.copies.items():
         if isinstance(copy, str):
-            found.append(PortResult(script.name, port, None, None, copy))
+            found.append(PortResult(script.name, port, None, None, plain, copy))
             continue
         on_device = runner.measured(script, *copy, "emulated")
-        without = runner.measured(script, *copy, "cpu")
-        found.append(PortResult(script.name, port, on_device, without))
+        without = None if imports_torch_npu(copy[0]) else runner.measured(script, *copy, "cpu")
+        found.append(PortResult(script.name, port, on_device, without, plain))
     return found
 
 

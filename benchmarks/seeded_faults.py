@@ -1,11 +1,11 @@
 """Does ``validate`` see faults that ports have? Reference agents with one fault each, held against their stored runs.
 
-    python benchmarks/seeded_faults.py [--agent ppo] [--fault "learning rate / 10"] [--jobs 2]
+    python benchmarks/seeded_faults.py [--agent ppo] [--fault "learning rate / 10"] [--smoke] [--jobs 2]
 
 Each fault is a change of the agent's source, made on a copy. For every one the verdict at 5 and at 10 seeds is printed
 with what it must be: no fault may PASS at 10 seeds, the first two must FAIL at 5, and noise of 1e-6 in the weights, a
-stand-in for other rounding, must PASS. Runs on the CPU; finished seeds are kept in ``.npuport_cache``. Exit status 1
-when a verdict is not as it must be.
+stand-in for other rounding, must PASS. ``--smoke`` runs 5 seeds only. Runs on the CPU; finished seeds are kept in
+``.npuport_cache``. Exit status 1 when a verdict is not as it must be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from npuport.reference_agents.stored import RUNS_FOLDER, load_stored_run
 from npuport.device.choice import choose_device
 from npuport.observe.run import watch
 from npuport.validate.passes import Runner, available_jobs
-from npuport.validate.program import SEED, STEPS, script_program
+from npuport.validate.program import script_program
 from npuport.validate.store import run_store
 from npuport.validate.validation import Request, Validation, validate
 from npuport.validate.verdict import Word
@@ -125,37 +125,36 @@ def faulty_source(fault: Fault) -> str:
     return source
 
 
-def validations(fault: Fault, seeds: Sequence[int], jobs: int, folder: Path) -> list[Validation]:
-    """At few seeds and at all of them; the runs of the first are part of the second."""
+def validations(fault: Fault, numbers: Sequence[int], jobs: int, folder: Path) -> list[Validation]:
+    """At each number of seeds; the runs of few are part of those of many."""
     script = folder / f"{fault.agent}_{''.join(filter(str.isalnum, fault.name))}.py"
     script.write_text(faulty_source(fault), encoding="utf-8")
     device = choose_device("cpu")
-    arguments = ("--env-id", ENVIRONMENT, "--seed", SEED, "--total-steps", STEPS)
     request = Request(
-        program=script_program(script, arguments, device),
-        seeds=tuple(seeds),
+        program=script_program(script, (), device, environment=ENVIRONMENT),
+        seeds=tuple(range(FIRST_SEED, FIRST_SEED + max(numbers))),
         steps=load_stored_run(fault.agent, ENVIRONMENT).total_steps,
         reference=fault.agent,
+        environment=ENVIRONMENT,
         same_settings=True,
         throughput=False,
     )
     runner = Runner(watch, run_store(device.python), lambda *told: None, jobs)
-    return [validate(replace(request, seeds=request.seeds[:number]), runner) for number in (SMOKE, FULL)]
+    return [validate(replace(request, seeds=request.seeds[:number]), runner) for number in numbers]
 
 
-def row(fault: Fault, smoke: Validation, full: Validation) -> str:
+def row(fault: Fault, made: Sequence[Validation]) -> str:
     """What came out, and whether it had to."""
-    right = smoke.verdict.word in fault.smoke and full.verdict.word in fault.full
+    words = [validation.verdict.word for validation in made]
+    right = all(word in wanted for word, wanted in zip(words, (fault.smoke, fault.full), strict=False))
+    last = made[-1].verdict
     scores = ", ".join(
         f"{comparison.letter} [{comparison.interval.lower:+.0f}, {comparison.interval.upper:+.0f}]"
-        for comparison in full.verdict.comparisons
+        for comparison in last.comparisons
     )
-    failed = full.verdict.failed
-    seeds = f"{failed.port} of {failed.port_seeds}" if failed is not None else ""
-    cells = (
-        fault.agent, fault.name, smoke.verdict.word.value, full.verdict.word.value, scores, seeds,
-        "as it must" if right else "WRONG",
-    )  # fmt: skip
+    seeds = f"{last.failed.port} of {last.failed.port_seeds}" if last.failed is not None else ""
+    verdicts = [words[0].value, words[1].value if len(words) > 1 else ""]
+    cells = (fault.agent, fault.name, *verdicts, scores, seeds, "as it must" if right else "WRONG")
     return f"| {' | '.join(cells)} |"
 
 
@@ -164,17 +163,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--agent", choices=sorted({fault.agent for fault in FAULTS}))
     parser.add_argument("--fault", choices=sorted({fault.name for fault in FAULTS}))
+    parser.add_argument("--smoke", action="store_true", help=f"{SMOKE} seeds only")
     parser.add_argument("--jobs", type=int, default=available_jobs())
     options = parser.parse_args()
     wanted = [fault for fault in FAULTS if options.agent in (None, fault.agent) and options.fault in (None, fault.name)]
-    print(f"| agent | fault | {SMOKE} seeds | {FULL} seeds | 90 % intervals at {FULL} | failed seeds | |")
+    print(f"| agent | fault | {SMOKE} seeds | {FULL} seeds | 90 % intervals | failed seeds | |")
     print("|---|---|---|---|---|---|---|", flush=True)
     wrong = 0
     # One folder and name for every run of this script, so that finished runs are found again.
     folder = Path(tempfile.gettempdir()) / "npuport-seeded-faults"
     folder.mkdir(exist_ok=True)
     for fault in wanted:
-        line = row(fault, *validations(fault, range(FIRST_SEED, FIRST_SEED + FULL), options.jobs, folder))
+        numbers = (SMOKE,) if options.smoke else (SMOKE, FULL)
+        line = row(fault, validations(fault, numbers, options.jobs, folder))
         wrong += "WRONG" in line
         print(line, flush=True)
     return 1 if wrong else 0

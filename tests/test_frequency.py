@@ -88,6 +88,27 @@ class Log(BaseCallback):
         x = self.model.value.item()  # step
         return True
 """
+MAPPED = """\
+import torch
+
+class Buffer:
+    def to_torch(self, array):
+        return torch.tensor(array, device=self.device)  # update
+
+    def sample(self, rows):
+        return list(map(self.to_torch, (self.obs[rows], self.rewards[rows])))  # update
+
+def train(net, optimizer, buffer, env):
+    for step in range(1000):
+        env.step(0)
+        if step % 4 == 0:
+            loss = net(buffer.sample(64)[0]).mean()  # update
+            loss.backward()
+            optimizer.step()
+
+if __name__ == "__main__":
+    train(torch.nn.Linear(4, 2), None, Buffer(), None)
+"""
 LIGHTNING = """\
 import lightning as L
 import torch
@@ -113,8 +134,8 @@ def evaluate(net, env):
 
 @pytest.mark.parametrize(
     "text",
-    [STEP_LOOP, ROLLOUT, ROWS, EARLY_RETURN, CALLBACK, LIGHTNING, EVALUATION],
-    ids=["steps", "rollout", "rows", "early-return", "sb3", "lightning", "evaluation"],
+    [STEP_LOOP, ROLLOUT, ROWS, EARLY_RETURN, CALLBACK, MAPPED, LIGHTNING, EVALUATION],
+    ids=["steps", "rollout", "rows", "early-return", "sb3", "map", "lightning", "evaluation"],
 )
 def test_lines_run_as_often_as_they_say(text: str) -> None:
     flow = flow_of(text)

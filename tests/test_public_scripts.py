@@ -146,13 +146,13 @@ def test_verdicts() -> None:
 def test_costs_are_held_against_those_of_the_same_script() -> None:
     results = [
         PortResult("a", "transfer_to_npu", measured(40), None),
-        PortResult("a", "fix", measured(10), measured(0)),
+        PortResult("a", "fix", measured(10), measured(0), measured(0)),
         PortResult("b", "transfer_to_npu", measured(40, ending="crashed"), None),
         PortResult("b", "fix", measured(40), measured(0, ending="crashed")),
     ]
     assert ratios(results, "fix") == {"a": 0.25}
     text = as_text(results, ["c: not there"])
-    assert "| fix | 2 | 0 | 0 | 2.50 | 0.00 | 0.00 | 2.50 | -75% (1) | 1 |" in text
+    assert "| fix | 2 | 0 | 0 | 2.50 | 0.00 | 0.00 | 2.50 | -75% (1) | 1 | 1 |" in text
     assert "stopped: b, transfer_to_npu: ValueError: no" in text
     assert "left out: c: not there" in text
 

@@ -55,6 +55,12 @@ for device in ("npu", "npu:0", torch.device("npu")):
         assert (there.dtype, there.shape) == (tensor.dtype, tensor.shape)
         assert torch.equal(there.cpu(), tensor)
 
+# What is on the device already stays there, and what goes to the CPU goes its old way.
+assert upload(together[0], "npu") is together[0]
+assert upload_together((together[0], tensors[1]), "npu")[1].device.type == "npu"
+assert upload(tensors[0], "cpu") is tensors[0]
+assert upload_together(tensors, "cpu")[1] is tensors[1]
+
 # A change in place of one does not spoil the gradients of another.
 net = torch.nn.Linear(3, 2).npu()
 loss = net(together[0]).sum()

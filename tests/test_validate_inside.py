@@ -12,6 +12,7 @@ import pytest
 from npuport.device.choice import choose_device
 from npuport.observe.measurement import Measurement
 from npuport.observe.run import RunOptions, watch
+from npuport.validate.arms import seed_run
 from npuport.validate.inside import checkpoints
 from npuport.validate.passes import PROBE
 
@@ -98,7 +99,22 @@ def test_a_function_that_returns_something_else_is_told(tmp_path: Path) -> None:
     text = "def npuport_agent(env_id, seed, steps, device):\n    return [1.0]\n"
     measurement = run(tmp_path, text, function=True)
     assert measurement.outcome.ending == "crashed"
-    assert "returned list: expected None or the mean greedy return" in measurement.outcome.error
+    assert "returned list: expected a policy" in measurement.outcome.error
+
+
+def test_a_policy_is_evaluated_and_its_episodes_are_not_training(tmp_path: Path) -> None:
+    text = """
+def npuport_agent(env_id, seed, steps, device):
+    train(env_id, seed, steps, device)
+    return lambda observations: (observations[:, 2] + observations[:, 3] > 0).astype(int)
+"""
+    measurement = run(tmp_path, text, function=True)
+    found = probed(measurement)
+    assert found["evaluation"] > 400.0, "this policy balances the pole"
+    assert (found["trained"], measurement.transitions > 40_000) == (40, True)
+    trained = seed_run(3, measurement, 40)
+    assert (trained.transitions, trained.evaluation) == (40, found["evaluation"])
+    assert sum(episode.length for episode in trained.episodes) <= 40
 
 
 # Comparing, without a child ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -198,21 +199,41 @@ def test_interrupted_while_timing(
     assert "3 finished runs are kept" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["train", "original"])
 def test_a_script_that_never_steps_is_told_in_one_line(
-    run: Callable[..., tuple[int, Made]], capsys: pytest.CaptureFixture[str]
+    run: Callable[..., tuple[int, Made]], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken(Made):
+        broken = name
+
         def __call__(self, options: RunOptions, **rest: object) -> Measurement:
+            if Path(options.script).stem != self.broken:
+                return super().__call__(options)
             outcome = Outcome("exited", 2)
             return replace(
                 super().__call__(options), transitions=0, outcome=outcome, output="usage\nerror: no option --sed\n"
             )
 
-    status, _ = run(made=Broken({"train": 0.0, "original": 0.0}))
+    levels = {"train": 0.0, "original": 0.0}
+    status, _ = run(made=Broken(levels))
     assert status == 2
     assert capsys.readouterr().err == (
-        "npuport: error: train.py ended before its first environment step (exited): error: no option --sed\n"
+        f"npuport: error: {name}.py ended before its first environment step (exited): error: no option --sed\n"
     )
+
+
+def test_a_script_of_gym_is_told_of_the_alias(
+    run: Callable[..., tuple[int, Made]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Old(Made):
+        def __call__(self, options: RunOptions, **rest: object) -> Measurement:
+            crash = Outcome("crashed", 1, "ModuleNotFoundError: No module named 'gym'")
+            return replace(super().__call__(options), transitions=0, outcome=crash)
+
+    status, made = run(made=Old({"train": 0.0, "original": 0.0}))
+    assert (status, made.runs[0].gym_alias) == (2, False)
+    assert "--gym-alias gives it gymnasium instead" in capsys.readouterr().err
+    assert all(options.gym_alias for options in run("--gym-alias")[1].runs)
 
 
 def test_a_crash_fails_at_ten_seeds(run: Callable[..., tuple[int, Made]], capsys: pytest.CaptureFixture[str]) -> None:
@@ -268,6 +289,7 @@ def test_json_has_everything_and_only_json_numbers(
     assert data["counted"]["port"]["transitions"] == 2000
     assert len(data["curves"]["port"]) == len(data["curves"]["reference"]) > 10
     assert data["reasons"]["gates"][0]["name"].startswith("G0")
+    assert len(data["reasons"]["comparisons"][0]["bootstrap"]) == 2
 
 
 def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: Path) -> None:
@@ -281,7 +303,12 @@ def test_html_needs_nothing_else(run: Callable[..., tuple[int, Made]], scripts: 
     run("--output-format", "html", "--output-file", "report.html", made=Copying({"train": 490.0, "original": 490.0}))
     page = (scripts / "report.html").read_text()
     assert not re.search(r"""(?:src|href)=|<script|@import|url\(|https?://(?!www\.w3\.org)""", page)
-    assert page.count("<polyline") == page.count("<polygon") == 2
+    svg = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    assert len(svg.findall("polyline")) == len(svg.findall("polygon")) == 2
+    width, height = map(float, svg.attrib["viewBox"].split()[2:])
+    points = " ".join(shape.attrib["points"] for shape in svg.findall("polygon")).split()
+    for x, y in (map(float, point.split(",")) for point in points):
+        assert 0 <= x <= width and 0 <= y <= height
     assert (
         "torch.zeros(3).cuda()" in page
         and "NPU102 cuda-method" in page

@@ -218,6 +218,13 @@ def test_failed_seeds_fail_a_port_whose_interval_is_undecided() -> None:
     assert fisher_one_sided(3, 10, 0, 20) == pytest.approx(0.03, abs=0.001)
 
 
+def test_one_failed_seed_is_named_as_what_leaves_the_returns_open() -> None:
+    verdict = verdict_of(arm([500.0] * 9 + [140.0]), good(20, first=100))
+    assert verdict.word is Word.INCONCLUSIVE
+    assert "F varies so much because seeds failed: 1 of the port's, 0 of the reference's" in verdict.notes
+    assert not any("because seeds failed" in note for note in verdict_of(good(10), good(20, first=100)).notes)
+
+
 def test_a_reference_that_fails_decides_nothing() -> None:
     verdict = verdict_of(good(10), arm([490.0] * 8 + [200.0] * 2, first=100))
     assert verdict.word is Word.INCONCLUSIVE
@@ -295,6 +302,12 @@ def test_an_evaluation_replaces_the_last_fifth_where_all_have_one() -> None:
     reference = [replace(run, evaluation=500.0) for run in good(20, first=100)]
     assert verdict_of(port, reference).word is Word.FAIL
     assert verdict_of(port, good(20, first=100)).word is Word.PASS
+
+
+def test_a_greedy_return_does_not_fail_an_agent_that_is_judged_by_its_best() -> None:
+    port = [replace(run, evaluation=100.0) for run in good(10)]
+    reference = [replace(run, evaluation=500.0) for run in good(20, first=100)]
+    assert verdict_of(port, reference, replace(CARTPOLE, final_score="best")).word is Word.PASS
 
 
 def test_an_undecided_port_is_told_how_many_seeds_decide() -> None:

@@ -171,6 +171,98 @@ def test_faults_by_line(tmp_path: Path) -> None:
     assert LossInput(place, "mse_loss", ("bool", "bool"), 1) in measured.loss_inputs
 
 
+PLACES = """\
+import threading
+import gymnasium
+import torch
+import torch.nn.functional as F
+import torch_npu
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return (gradient.cpu() * 2).to("npu")
+
+
+@torch.jit.script
+def loss_of(a, b):
+    return torch.nn.functional.mse_loss(a, b)
+
+
+def work():
+    print(torch.ones(3, device="npu").sum().item())
+
+
+if __name__ == "__main__":
+    weight = torch.ones(3, device="npu", requires_grad=True)
+    host = torch.ones(3, requires_grad=True)
+    env = gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="async")
+    env.reset(seed=0)
+    env.step([0, 1])
+    Doubled.apply(weight).sum().backward()
+    loss_of(host.to("npu"), weight).backward()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    env.close()
+    print({}["missing"], weight.cpu())
+"""
+
+
+def test_lines_of_other_threads_and_of_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "places.py"
+    path.write_text(PLACES)
+    measured = watch(RunOptions(str(path), device=choose_device("emulated"), capture_output=True))
+    assert measured.outcome.error == "KeyError: 'missing'", measured.output
+    assert (measured.transitions, measured.outcome.place.line) == (2, line_of('{}["missing"]'))
+    function_of_the_users, backward, thread = line_of("gradient.cpu()"), line_of("loss_of(host"), line_of(".item()")
+    assert by_line(measured) == {
+        # autograd runs a function of the user's in a thread of its own
+        (function_of_the_users, DOWN): (1, "backward"),
+        (function_of_the_users, UP): (1, "backward"),
+        (function_of_the_users, WAIT): (2, "backward"),
+        # and its own nodes as well: here the gradient's way back to the host, for which the caller's line is known
+        (backward, UP): (1, "<module>"),
+        (backward, DOWN): (1, "<module>"),
+        (backward, WAIT): (2, "<module>"),
+        (thread, DOWN): (1, "work"),
+        (thread, WAIT): (1, "work"),
+    }
+
+
+def line_of(text: str) -> int:
+    """The line of ``PLACES`` with this text."""
+    return next(number for number, line in enumerate(PLACES.splitlines(), 1) if text in line)
+
+
+def test_watching_changes_no_result(emulator: Emulator) -> None:
+    plain = emulator.run(SCRIPTS / "counted.py")
+    learning = watch(
+        RunOptions(
+            str(SCRIPTS / "counted.py"),
+            device=choose_device("emulated"),
+            capture_output=True,
+            counting=False,
+            losses=UPDATES // 2,
+            deterministic_threads=1,
+        )
+    )
+    assert lines_of_losses(plain.stdout) == lines_of_losses(learning.output)
+    assert lines_of_losses(plain.stdout) == lines_of_losses(emulated("counted.py").output)
+    assert learning.losses == emulated("counted.py").losses[: UPDATES // 2]
+    assert learning.updates == UPDATES and learning.device_parameters
+    assert not learning.counts and not learning.lines
+
+
+def lines_of_losses(output: str) -> list[str]:
+    return output.split()[-UPDATES:]
+
+
 def test_a_silent_run_on_the_cpu_is_told(tmp_path: Path) -> None:
     path = tmp_path / "silent.py"
     text = (SCRIPTS / "counted.py").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,7 @@ ENDINGS = {
     ),
     "raise KeyboardInterrupt": ("interrupted", 130, ""),
     "os._exit(4)": ("killed", 4, "exit status 4"),
-    "time.sleep(1); env.step(0); os.kill(os.getpid(), signal.SIGKILL)": ("killed", 137, "SIGKILL"),
+    "time.sleep(2); env.step(0); os.kill(os.getpid(), signal.SIGKILL)": ("killed", 137, "SIGKILL"),
 }
 
 
@@ -148,3 +149,39 @@ def test_max_steps_runs_what_must_run_at_the_end(tmp_path: Path) -> None:
     text = SCRIPT.replace("{how}", "pass") + "print('never')\n"
     text = text.replace("for number", "import atexit\natexit.register(print, 'at exit')\nfor number")
     assert watched(script(tmp_path, text), max_steps=50).output == "at exit\n"
+
+
+ENDLESS = """\
+import gymnasium
+
+env = gymnasium.make("CartPole-v1")
+env.reset(seed=0)
+print("ready", flush=True)
+while True:
+    end = env.step(0)
+    if end[2]:
+        env.reset()
+"""
+WATCHING = """\
+import sys
+from npuport.device.choice import choose_device
+from npuport.observe.run import RunOptions, watch
+
+outcome = watch(RunOptions(sys.argv[1], device=choose_device("cpu"), counting=False)).outcome
+print(outcome.ending, outcome.exit_status, outcome.error, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(signal.SIGINT, "interrupted 130 "), (signal.SIGTERM, "killed 143 SIGTERM")]
+)
+def test_signals_reach_the_script(number: signal.Signals, told: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WATCHING, script(tmp_path, ENDLESS)]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "ready\n"
+        watching.send_signal(number)
+        assert watching.stdout.read() == f"{told}\n"
+    assert watching.returncode == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 # ``import torch_npu`` and the blanket import, as torch_npu's documentation tells users to write them.
 _TRANSFER = "import torch_npu\nfrom torch_npu.contrib import transfer_to_npu\n"
+_UNGUARDED = re.compile(r"^(?:import|from) torch_npu\b", re.MULTILINE)
 _QUOTED = re.compile(r"""(["'])cuda(:\d+)?\1""")
 
 
@@ -56,6 +57,11 @@ PORTS: dict[str, Callable[[Path, str], None]] = {
     "fix --style portable": fix("--style", "portable"),
     "fix --style portable --unsafe-fixes": fix("--style", "portable", "--unsafe-fixes"),
 }
+
+
+def imports_torch_npu(folder: Path) -> bool:
+    """Whether a module of a program imports torch_npu without asking, so that nothing runs where it is missing."""
+    return any(_UNGUARDED.search(path.read_text(encoding="utf-8")) for path in folder.rglob("*.py"))
 
 
 def ported_copy(original: Path, entry: Path, target: Path, port: str) -> Path:

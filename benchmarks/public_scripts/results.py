@@ -22,7 +22,8 @@ class PortResult:
 
     Attributes:
         on_device: its run on the emulated device; None where the port itself could not be made.
-        without: its run on a CPU without torch_npu, likewise.
+        without: its run on a CPU without torch_npu; None also where it imports torch_npu without asking.
+        plain: the run of the original on the CPU.
         fault: why the port could not be made.
     """
 
@@ -30,6 +31,7 @@ class PortResult:
     port: str
     on_device: Measurement | None
     without: Measurement | None
+    plain: Measurement | None = None
     fault: str = ""
 
     @property
@@ -55,6 +57,13 @@ class PortResult:
     def why_not_without(self) -> str:
         """Why it does not."""
         return "" if self.without is None or self.runs_without_torch_npu else _why(self.without)
+
+    @property
+    def same_returns(self) -> bool:
+        """Whether without torch_npu every episode ends as that of the original does, with the same return."""
+        if self.without is None or self.plain is None or not self.runs_without_torch_npu:
+            return False
+        return self.without.episodes == self.plain.episodes
 
     @property
     def events_per_step(self) -> float:

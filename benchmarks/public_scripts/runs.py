@@ -23,6 +23,7 @@ from npuport.observe.run import RunOptions, watch
 
 BENCHMARKS = Path(__file__).parent.parent
 OLD_GYMNASIUM = "benchmarks.gymnasium_0_29"
+SEED = 1
 LONGEST_RUN = 900.0  # seconds; a script that takes longer counts as stopped
 _ROOT = "<root>"  # stands, in what is kept, for the folder that a script was laid out in
 
@@ -90,6 +91,7 @@ def _run(root: Path, entry: Path, arguments: tuple[str, ...], steps: int, machin
         extra_hook=OLD_GYMNASIUM,
         environment=_environment(root, machine),
         deterministic_threads=1,
+        seed=SEED,
     )
     timers: list[threading.Timer] = []
 

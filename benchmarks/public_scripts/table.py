@@ -19,14 +19,17 @@ def as_text(results: Sequence[PortResult], left_out: Sequence[str]) -> str:
     lines = [f"{len(scripts)} scripts", "", *_summary(results, ports), "", *_by_script(found, scripts, ports), ""]
     lines += [f"stopped: {r.script}, {r.port}: {r.why}" for r in results if r.why]
     lines += [f"not without torch_npu: {r.script}, {r.port}: {r.why_not_without}" for r in results if r.why_not_without]
+    lines += [
+        f"other returns: {r.script}, {r.port}" for r in results if r.runs_without_torch_npu and not r.same_returns
+    ]
     return "\n".join([*lines, *(f"left out: {text}" for text in left_out)])
 
 
 def _summary(results: Sequence[PortResult], ports: Sequence[str]) -> list[str]:
     lines = [
         "| port | trained on the device | silently on the CPU | stopped | up | down | waits | copies and waits "
-        f"| against {BASELINE} | runs without torch_npu |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        f"| against {BASELINE} | runs without torch_npu | with the same returns |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for port in ports:
         own = [result for result in results if result.port == port]
@@ -34,7 +37,8 @@ def _summary(results: Sequence[PortResult], ports: Sequence[str]) -> list[str]:
         verdicts = [sum(result.verdict is verdict for result in own) for verdict in Verdict]
         costs = [_median(trained, *events) for events in ((UP,), (DOWN,), WAITS, (UP, DOWN, *WAITS))]
         cells = [port, *map(str, verdicts), *(f"{cost:.2f}" for cost in costs), _change(results, port)]
-        lines.append("| " + " | ".join([*cells, str(sum(result.runs_without_torch_npu for result in own))]) + " |")
+        without = (sum(result.runs_without_torch_npu for result in own), sum(result.same_returns for result in own))
+        lines.append("| " + " | ".join([*cells, *map(str, without)]) + " |")
     return lines
 
 
@@ -85,6 +89,8 @@ def as_json(results: Sequence[PortResult], left_out: Sequence[str]) -> dict[str,
             "why": result.why,
             "runs_without_torch_npu": result.runs_without_torch_npu,
             "why_not": result.why_not_without,
+            "same_returns": result.same_returns,
+            "episodes": len(result.without.episodes) if result.without else 0,
             "steps": result.on_device.transitions if result.on_device else 0,
             "updates": result.on_device.updates if result.on_device else 0,
             "up": result.on_device.per_transition(UP) if result.on_device else 0,

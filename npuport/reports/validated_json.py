@@ -37,6 +37,8 @@ def as_data(validation: Validation, findings: Findings) -> dict[str, Any]:
         name: measurement.to_json() if measurement is not None else None
         for name, measurement in vars(validation.counted).items()
     }
+    for entry, comparison in zip(data["reasons"]["comparisons"], verdict.comparisons, strict=True):
+        entry["bootstrap"] = _plain(comparison.bootstrap())
     data["lines"] = _plain(line_costs(validation.counted.port, findings))
     data["curves"] = {"port": _plain(band(validation.port.runs)), "reference": _plain(band(validation.reference.runs))}
     if validation.throughput is not None:

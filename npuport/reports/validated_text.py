@@ -16,6 +16,7 @@ from npuport.reports.validated import (
     wish,
 )
 from npuport.validate.checks import Check, place_of
+from npuport.validate.returns import Comparison
 from npuport.validate.scores import Scores
 from npuport.validate.validation import Validation
 from npuport.validate.verdict import Gate, Word
@@ -53,6 +54,7 @@ def details(validation: Validation, findings: Findings) -> list[str]:
     return [
         "Gates",
         *(_gate(gate) for gate in validation.verdict.gates),
+        *(_bootstrap(comparison) for comparison in validation.verdict.comparisons),
         "",
         "Checks beside the returns",
         *(_check(check) for check in validation.checks),
@@ -70,6 +72,12 @@ def _row(title: str, text: str) -> str:
 
 def _gate(gate: Gate) -> str:
     return f"  {_MARKS[gate.holds]:<7} {gate.name}: {gate.reason}"
+
+
+def _bootstrap(comparison: Comparison) -> str:
+    """For the eye: where it is far from Welch's interval, a few seeds make the difference."""
+    lower, upper = comparison.bootstrap()
+    return f"  for the eye: {comparison.letter}, 90 % bootstrap interval [{lower:.4g}, {upper:.4g}]"
 
 
 def _check(check: Check) -> str:

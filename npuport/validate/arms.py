@@ -49,13 +49,15 @@ def seed_run(seed: int, measurement: Measurement, asked: int | None) -> SeedRun:
         first = min(measurement.non_finite, key=lambda loss: loss.transition)
         place = f"{Path(first.place.filename).name}:{first.place.line}"
         faults.append(f"loss {first.value} at transition {first.transition} ({place})")
+    probed = measurement.extra.get(PROBED, {})
+    trained = probed.get("trained", measurement.transitions)
     return SeedRun(
         seed=seed,
-        episodes=tuple(measurement.episodes),
-        transitions=measurement.transitions,
+        episodes=tuple(episode for episode in measurement.episodes if episode.transition <= trained),
+        transitions=trained,
         asked=asked,
-        steps=measurement.vector_steps * measurement.environments,
-        evaluation=measurement.extra.get(PROBED, {}).get("evaluation"),
+        steps=0 if "trained" in probed else measurement.vector_steps * measurement.environments,
+        evaluation=probed.get("evaluation"),
         faults=tuple(faults),
         seconds=measurement.seconds,
         updates=measurement.updates,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from npuport.validate.question import FinalScore
 from npuport.validate.scores import Scores, SeedRun
 from npuport.validate.statistics import fisher_one_sided
 
@@ -38,9 +39,15 @@ class FailedSeeds:
         )
 
 
-def failed_seeds(port: Sequence[Scores], reference: Sequence[Scores], threshold: float) -> FailedSeeds:
-    """Count failed seeds: greedy return below the threshold where all have one, else never solved in training."""
-    evaluated = all(scores.evaluation is not None for scores in (*port, *reference))
+def failed_seeds(
+    port: Sequence[Scores], reference: Sequence[Scores], threshold: float, *, final_score: FinalScore = "final"
+) -> FailedSeeds:
+    """Count failed seeds: greedy return below the threshold where all have one, else never solved in training.
+
+    Args:
+        final_score: with ``best`` a greedy return decides nothing: it is of a policy that may have fallen back.
+    """
+    evaluated = final_score == "final" and all(scores.evaluation is not None for scores in (*port, *reference))
     failed = [sum(_failed(scores, threshold, evaluated=evaluated) for scores in arm) for arm in (port, reference)]
     share = failed[1] / len(reference) + ALLOWED_SHARE
     return FailedSeeds(

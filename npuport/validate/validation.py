@@ -24,6 +24,7 @@ from npuport.validate.verdict import Verdict, judge
 COUNTED = (2_000, 12_000, 50_000)
 _ENOUGH_UPDATES = 10
 _TIMED_TRANSITIONS = 5_000
+_NO_GYM = "No module named 'gym'"
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,9 @@ def _count(request: Request, runner: Runner) -> tuple[Measurement, Measurement, 
             runs.append(runner.short_run(request.against, seed, transitions, steps=request.steps))
         measured = runner.all("counting", runs)
         port = measured[0]
-        if not port.transitions:
-            raise UsageError(_no_step(request.program, port))
+        for program, measurement in zip((request.program, request.against), (port, *measured[2:]), strict=False):
+            if program is not None and not measurement.transitions:
+                raise UsageError(_no_step(program, measurement))
         if port.updates >= _ENOUGH_UPDATES or port.transitions < transitions:
             break
     return port, measured[1], measured[2] if request.against is not None else None
@@ -155,8 +157,10 @@ def _count(request: Request, runner: Runner) -> tuple[Measurement, Measurement, 
 def _no_step(program: Program, port: Measurement) -> str:
     said = next((line.strip() for line in reversed(port.output.splitlines()) if line.strip()), "")
     why = port.outcome.error or said or f"exit status {port.outcome.exit_status}"
-    unseen = f"; {port.not_measured[0]}" if port.not_measured else ""
-    return f"{program.script} ended before its first environment step ({port.outcome.ending}): {why}{unseen}"
+    hint = f"; {port.not_measured[0]}" if port.not_measured else ""
+    if _NO_GYM in why:
+        hint = "; --gym-alias gives it gymnasium instead"
+    return f"{program.script} ended before its first environment step ({port.outcome.ending}): {why}{hint}"
 
 
 def _task(request: Request, port: Measurement) -> Task:

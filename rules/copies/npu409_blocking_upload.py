@@ -40,7 +40,7 @@ class BlockingUpload(FlowRule):
     ::
 
         def upload(tensor, device):
-            if torch.device(device).type == "cpu":
+            if not tensor.is_cpu or torch.device(device).type == "cpu":
                 return tensor.to(device)
             return tensor.pin_memory().to(device, non_blocking=True)
 

@@ -13,7 +13,13 @@ from npuport.analysis.flow.joining import element_of, join
 from npuport.analysis.flow.library.dispatch import call_library, call_method, call_object
 from npuport.analysis.flow.library.environments import step_result
 from npuport.analysis.flow.library.tensor_methods import method_proves_tensor, moved_unknown, weak_method
-from npuport.analysis.flow.program_calls import call_function, call_functions, call_instance, instantiate
+from npuport.analysis.flow.program_calls import (
+    call_function,
+    call_functions,
+    call_instance,
+    instantiate,
+    map_functions,
+)
 from npuport.analysis.flow.value import (
     CLASS,
     ENVIRONMENT,
@@ -226,7 +232,8 @@ def _call_atom(run: Evaluation, site: CallSite, atom: Atom, receiver: Value | No
     if kind == LIBRARY:
         result = None
         for ref in atom.refs:
-            result = join(result, call_library(run, ref, site))
+            value = map_functions(run, site) if ref == "builtins.map" else None
+            result = join(result, value if value is not None else call_library(run, ref, site))
         return result
     result = call_object(run, atom, site)
     if kind == LAYER:

@@ -7,11 +7,12 @@ import ast
 from npuport.analysis.flow.declarations import Function
 from npuport.analysis.flow.evaluation import Evaluation
 from npuport.analysis.flow.events import CallSite
-from npuport.analysis.flow.joining import join, join_all
+from npuport.analysis.flow.joining import element_of, join, join_all
 from npuport.analysis.flow.library.containers import make_namedtuple
 from npuport.analysis.flow.library.dispatch import instance_of_library
+from npuport.analysis.flow.library.python_functions import kept_marks
 from npuport.analysis.flow.library.standard_library import NAMEDTUPLE
-from npuport.analysis.flow.value import CLASS, INSTANCE, SPREAD, UNKNOWN, Atom, Value, sequence
+from npuport.analysis.flow.value import CLASS, FUNCTION, INSTANCE, SPREAD, UNKNOWN, Atom, Value, sequence
 
 
 def call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:
@@ -22,6 +23,16 @@ def call_functions(run: Evaluation, site: CallSite, atom: Atom) -> Value:
         if function is not None:
             result = join(result, call_function(run, site, function))
     return result if result is not None else UNKNOWN
+
+
+def map_functions(run: Evaluation, site: CallSite) -> Value | None:
+    """``map(f, xs)`` with functions of the program; None where f is something else."""
+    functions = site.first.get(FUNCTION)
+    if functions is None:
+        return None
+    arguments = site.args[1:]
+    element = call_functions(run, CallSite(site.node, [element_of(value) for value in arguments], {}), functions)
+    return sequence(element if element else None, marks=frozenset[str]().union(*map(kept_marks, arguments)))
 
 
 def call_function(run: Evaluation, site: CallSite, function: Function, *, weak: bool = False) -> Value:

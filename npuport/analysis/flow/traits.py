@@ -6,7 +6,8 @@ import re
 from typing import NamedTuple
 
 _ACCELERATOR = re.compile(r"\b(?:npu|device|dvc|xpu|hpu)\b|_npu\b")
-_TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
+# The writer of event files is what programs in JAX take from torch, too.
+_TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b(?!\.utils\.tensorboard)", re.MULTILINE)
 _COMPUTES_IN_FLOAT64 = re.compile(
     r"set_default_(?:dtype|tensor_type)\([^)]*(?:float64|[dD]ouble)|jax_enable_x64"
     r"|(?:net|model|policy|actor|critic|agent|module|self)\.double\(\)",

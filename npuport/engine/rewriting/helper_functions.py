@@ -17,14 +17,14 @@ _TEXTS: Final = {
     UPLOAD: '''\
 def {name}(tensor, device):
     """Start to copy a tensor of the host to a device; the host goes on without waiting for the device."""
-    if {torch}.device(device).type == "cpu":
+    if not tensor.is_cpu or {torch}.device(device).type == "cpu":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
 ''',
     UPLOAD_TOGETHER: '''\
 def {name}(tensors, device):
     """Copy tensors of the host to a device as one block of bytes; each keeps its dtype and shape."""
-    if {torch}.device(device).type == "cpu":
+    if not all(tensor.is_cpu for tensor in tensors) or {torch}.device(device).type == "cpu":
         return tuple(tensor.to(device) for tensor in tensors)
     parts = [tensor.contiguous().view(-1).view({torch}.uint8) for tensor in tensors]
     sizes = [-(-part.numel() // 64) * 64 for part in parts]

@@ -161,7 +161,8 @@ def _out_variants(operator: Any, torch: ModuleType) -> list[str]:
     name = operator.name()
     if not _has_kernel(torch, name, "CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"):
         return []
-    packet = getattr(torch.ops.aten, name.removeprefix("aten::").partition(".")[0])
+    # The variant of an in-place operator is that of the operator that makes a new tensor.
+    packet = getattr(torch.ops.aten, name.removeprefix("aten::").partition(".")[0].removesuffix("_"))
     overloads = [getattr(packet, overload) for overload in packet.overloads()]
     return [
         overload.name() for overload in overloads if any(argument.is_out for argument in overload._schema.arguments)

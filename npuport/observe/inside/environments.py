@@ -15,14 +15,23 @@ from npuport.observe.inside.watch import Watch
 
 # Wrappers of gymnasium's own that step what they wrap once and, but for TimeLimit, end no episode: to hook them as well
 # would cost time and tell nothing.
-_STEP_ONCE = ("gymnasium.core", "gymnasium.wrappers.common")
+_STEP_ONCE = (
+    "gymnasium.core",
+    "gymnasium.wrappers.common",
+    # up to 0.29
+    "gymnasium.wrappers.order_enforcing",
+    "gymnasium.wrappers.env_checker",
+    "gymnasium.wrappers.record_episode_statistics",
+)
+_VECTOR_WRAPPERS = ("VectorWrapper", "VectorEnvWrapper")
 
 
 def install(watch: Watch) -> None:
     """Hook gymnasium when the script imports it."""
     stepping.watch = watch
     watch.when_imported("gymnasium.core", _hook_single)
-    watch.when_imported("gymnasium.vector.vector_env", _hook_vector)
+    for module in ("gymnasium.vector.vector_env", "gymnasium.experimental.vector.vector_env"):  # the latter up to 0.29
+        watch.when_imported(module, _hook_vector)
 
 
 def on_every_subclass(cls: Any, call: Callable[[type], None]) -> None:
@@ -30,11 +39,15 @@ def on_every_subclass(cls: Any, call: Callable[[type], None]) -> None:
     for known in _with_subclasses(cls):
         call(known)
 
+    own = vars(cls).get("__init_subclass__")
+
     def __init_subclass__(subclass: Any, **kwargs: Any) -> None:
-        super(cls, subclass).__init_subclass__(**kwargs)
+        if own is None:
+            super(cls, subclass).__init_subclass__(**kwargs)
+        else:
+            own.__func__(subclass, **kwargs)
         call(subclass)
 
-    assert "__init_subclass__" not in vars(cls), f"{cls} has its own"
     cls.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[arg-type]
 
 
@@ -47,8 +60,10 @@ def _with_subclasses(cls: Any) -> list[type]:
 
 def _hook_single(core: ModuleType) -> None:
     def hook(cls: type) -> None:
+        if _is_vector(cls):
+            return
         if issubclass(cls, core.Wrapper):
-            if cls.__module__ not in _STEP_ONCE or cls.__name__ == "TimeLimit":
+            if not cls.__module__.startswith(_STEP_ONCE) or cls.__name__ == "TimeLimit":
                 stepping.replace(cls, "step", stepping.wrapper_step)
         elif cls is not core.Env:
             stepping.replace(cls, "step", stepping.base_step)
@@ -59,17 +74,26 @@ def _hook_single(core: ModuleType) -> None:
 
 def _hook_vector(vector_env: ModuleType) -> None:
     def hook(cls: type) -> None:
+        in_two_halves = hasattr(cls, "step_wait")
         if cls is vector_env.VectorEnv:
+            if in_two_halves:
+                stepping.replace(cls, "step", vector_environments.wrapper_step)
             return
-        if issubclass(cls, vector_env.VectorWrapper):
+        wrapper = any(base.__name__ in _VECTOR_WRAPPERS for base in cls.__mro__)
+        if wrapper or in_two_halves:
             stepping.replace(cls, "step", vector_environments.wrapper_step)
-        elif hasattr(cls, "step_wait"):
-            stepping.replace(cls, "step", vector_environments.wrapper_step)
-            stepping.replace(cls, "step_async", vector_environments.step_async)
-            stepping.replace(cls, "step_wait", vector_environments.step_wait)
-            stepping.replace(cls, "reset", vector_environments.reset)
         else:
             stepping.replace(cls, "step", vector_environments.step)
+        if in_two_halves:
+            second_half = vector_environments.wrapper_step_wait if wrapper else vector_environments.step_wait
+            stepping.replace(cls, "step_async", vector_environments.step_async)
+            stepping.replace(cls, "step_wait", second_half)
+        if not wrapper:
             stepping.replace(cls, "reset", vector_environments.reset)
 
     on_every_subclass(vector_env.VectorEnv, hook)
+
+
+def _is_vector(cls: type) -> bool:
+    """Up to gymnasium 0.29 vector environments are environments too."""
+    return any(base.__name__ == "VectorEnv" and base.__module__.startswith("gymnasium.") for base in cls.__mro__)

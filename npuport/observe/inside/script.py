@@ -11,6 +11,7 @@ import runpy
 import signal
 import sys
 import types
+import zipfile
 
 from npuport.observe.configuration import Configuration, read_configuration
 from npuport.observe.inside import hooks
@@ -51,10 +52,14 @@ def _raised_by(configuration: Configuration) -> BaseException | None:
 def _run_script(configuration: Configuration) -> None:
     if configuration.module:
         runpy.run_module(configuration.script, run_name="__main__", alter_sys=True)
-    elif os.path.isdir(configuration.script) or not configuration.script.endswith((".py", ".pyw")):
+    elif _is_no_source(configuration.script):
         runpy.run_path(configuration.script, run_name="__main__")
     else:
         _run_file(os.path.abspath(configuration.script))
+
+
+def _is_no_source(script: str) -> bool:
+    return os.path.isdir(script) or script.endswith(".pyc") or zipfile.is_zipfile(script)
 
 
 def _run_file(path: str) -> None:

@@ -33,12 +33,12 @@ class Snapshots:
 
     def write_when_due(self) -> None:
         """Write where the last time is long enough ago."""
-        now = time.monotonic()
-        if now < self._next:
+        if time.monotonic() < self._next:
             return
+        before = time.thread_time()
         self.write()
-        took = time.monotonic() - now
-        self._next = now + took + max(_LEAST_SECONDS, took / _SHARE)
+        took = time.thread_time() - before
+        self._next = time.monotonic() + max(_LEAST_SECONDS, took / _SHARE)
 
     def write(self) -> None:
         """Write at once; the file is whole at every moment."""
@@ -116,6 +116,8 @@ def _not_measured(watch: Watch) -> list[str]:
     told = list(watch.not_measured)
     if watch.end is not None and not watch.vector_steps:
         told.append("environment steps: no environment of gymnasium or stable_baselines3 was stepped in this process")
+        if watch.configuration.max_steps is not None:
+            told.append("the limit of environment steps: without one that is seen it could not end the script")
     if watch.forked:
         told.append(
             f"what {watch.forked} processes did that the script forked: only their vector environments are seen"

@@ -27,18 +27,12 @@ def _hook(base_vec_env: ModuleType) -> None:
             return
         stepping.replace(cls, "step_async", vector_environments.step_async)
         if issubclass(cls, base_vec_env.VecEnvWrapper):
-            stepping.replace(cls, "step_wait", _wrapper_step_wait)
+            stepping.replace(cls, "step_wait", vector_environments.wrapper_step_wait)
         else:
             stepping.replace(cls, "step_wait", _step_wait)
             stepping.replace(cls, "reset", _reset)
 
     on_every_subclass(base_vec_env.VecEnv, hook)
-
-
-def _wrapper_step_wait(step: Method, self: object, *args: Any, **kwargs: Any) -> Any:
-    if stepping.watch is None or not stepping.watch.active:
-        return step(self, *args, **kwargs)
-    return vector_environments.nested(step, self, args, kwargs, before_step=False)
 
 
 def _step_wait(step: Method, self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -100,6 +100,13 @@ def step_wait(step: Method, self: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
+def wrapper_step_wait(step: Method, self: object, *args: Any, **kwargs: Any) -> Any:
+    """The second half of a wrapper's step."""
+    if stepping.watch is None or not stepping.watch.active:
+        return step(self, *args, **kwargs)
+    return nested(step, self, args, kwargs, before_step=False)
+
+
 def reset(reset: Method, self: object, *args: Any, **kwargs: Any) -> Any:
     """``reset`` by the script: what has not ended is cut."""
     watch = stepping.watch
@@ -133,8 +140,8 @@ def nested(step: Method, self: object, args: Any, kwargs: Any, *, before_step: b
     """Call a step one level further in; count a call of the outermost environment."""
     watch = stepping.watch
     assert watch is not None
-    outermost = nesting.vector == nesting.single == 0
-    if outermost and before_step:
+    outermost = nesting.vector == 0
+    if outermost and before_step and nesting.single == 0:
         watch.before_step()
     nesting.vector += 1
     single, nesting.single = nesting.single, 0
@@ -159,9 +166,13 @@ def _count_arrays(environment: Any, result: Any) -> None:
 def _own_returns(infos: dict[str, Any]) -> dict[int, float]:
     """What ``RecordEpisodeStatistics`` in the environments says: it may be inside of wrappers that change rewards."""
     found: dict[int, float] = {}
-    for told in (infos, infos.get("final_info") or {}):
-        ended = told.get("_episode")
-        if ended is not None and "episode" in told:
+    final: Any = infos.get("final_info")
+    for told in (infos, final):
+        if isinstance(told, dict) and "_episode" in told and "episode" in told:
             returns = told["episode"]["r"]
-            found.update({index: float(returns[index]) for index, end in enumerate(ended) if end})
+            found.update({index: float(returns[index]) for index, ended in enumerate(told["_episode"]) if ended})
+    if final is not None and not isinstance(final, dict):
+        # Up to gymnasium 0.29: one dictionary an environment, or None.
+        ended_with = {index: told for index, told in enumerate(final) if told and "episode" in told}
+        found.update({index: float(host_array(told["episode"]["r"]).sum()) for index, told in ended_with.items()})
     return found

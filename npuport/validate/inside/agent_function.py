@@ -1,7 +1,11 @@
 """``python -m npuport.validate.inside.agent_function FILE ENV_ID SEED STEPS DEVICE``: calls a file's ``npuport_agent``.
 
 For what cannot run as a script: a notebook's code in a function, an agent that another program starts. The function
-trains and returns nothing, or the mean return of a greedy evaluation after training.
+trains, and returns
+
+- a policy: a function from observations (rows, ...) to actions (rows, ...), without chance. It is evaluated here.
+- or the mean return of an evaluation of its own,
+- or nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +16,13 @@ import os
 import sys
 from types import ModuleType
 
-from npuport.validate.inside.probe import keep_evaluation
+from npuport.reference_agents.evaluation import mean_return
+from npuport.validate.inside import probe
 
 FUNCTION = "npuport_agent"
+EPISODES = 100
+# As for the stored runs of the reference agents: other environments than those of training.
+_EVALUATION_SEEDS = 10_000
 
 
 def main(path: str, env_id: str, seed: str, steps: str, device: str) -> None:
@@ -22,10 +30,14 @@ def main(path: str, env_id: str, seed: str, steps: str, device: str) -> None:
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     sys.argv[:] = [path]
     returned = getattr(_loaded(path), FUNCTION)(env_id, int(seed), int(steps), device)
-    if isinstance(returned, numbers.Real) and not isinstance(returned, bool):
-        keep_evaluation(float(returned))
+    probe.training_ended()
+    if callable(returned):
+        probe.keep_evaluation(mean_return(returned, env_id, EPISODES, _EVALUATION_SEEDS + int(seed)))
+    elif isinstance(returned, numbers.Real) and not isinstance(returned, bool):
+        probe.keep_evaluation(float(returned))
     elif returned is not None:
-        raise TypeError(f"{FUNCTION} returned {type(returned).__name__}: expected None or the mean greedy return")
+        expected = "a policy, the mean return of its evaluation, or None"
+        raise TypeError(f"{FUNCTION} returned {type(returned).__name__}: expected {expected}")
 
 
 def _loaded(path: str) -> ModuleType:

@@ -18,13 +18,21 @@ from npuport.validate.inside import checkpoints
 
 KEY = "validate"
 _found: dict[str, Any] = {"environments": {}, "checkpoint": {}}
+_watches: list[Watch] = []
 
 
 def install(watch: Watch) -> None:
     """Called by ``npuport.observe.inside`` before the script."""
     watch.extra[KEY] = _found
+    _watches.append(watch)
     watch.when_imported("gymnasium.envs.registration", _hook_making)
     watch.when_imported("torch", lambda torch: _hook_saving(watch, torch))
+
+
+def training_ended() -> None:
+    """What the environments do from now on is evaluation; where nothing watches, nobody asks."""
+    for watch in _watches:
+        _found["trained"] = watch.transitions
 
 
 def keep_evaluation(value: float) -> None:

@@ -69,6 +69,13 @@ def padded(module: torch.nn.Module, x: torch.Tensor) -> object:
     return module(x, x, x, key_padding_mask=hidden)
 
 
+def linear_in_values(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Zero where the gradient knows what dropout has dropped: the result is linear in the values."""
+    value = value.detach().requires_grad_()
+    total = attention(query, key, value, dropout_p=0.5).sum()
+    return total.detach() - (torch.autograd.grad(total, value)[0] * value.detach()).sum()
+
+
 SEQUENCES = shaped((2, 5, 16), values=SIGNED_UNIT)
 
 
@@ -95,6 +102,7 @@ ROWS = [
         SQUARE,
     ),
     fused("attention_unbatched", lambda q, k, v: attention(q[0], k[0], v[0])),
+    Row("attention_dropout", linear_in_values, EQUAL, tolerance=1e-5, reason=FUSED),
     composed("multihead", multihead()),
     composed("multihead_without_bias", multihead(bias=False)),
     composed("multihead_causal", layer(lambda: torch.nn.MultiheadAttention(16, 4, batch_first=True), causal)),

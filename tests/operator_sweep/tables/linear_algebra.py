@@ -10,7 +10,6 @@ from tests.operator_sweep.inputs import ANY, SIGNED_UNIT, Inputs, Maker, given, 
 from tests.operator_sweep.rows import Row
 
 NO_KERNEL = "op-plugin has no kernel; torch_npu warns that it falls back to the CPU"
-OLDER = "torch_npu has it for the older interface only, behind which the emulated device has no kernel"
 ROUNDING = "the factorisation depends on the layout, and torch_npu closes gaps first"
 SQUARE = shaped((4, 4), (2, 3, 3))
 TALL = shaped((5, 3), (2, 4, 3))
@@ -28,6 +27,23 @@ def definite(size: int, *batch: int) -> Maker:
 
 DEFINITE = given(definite(4), definite(3, 2))
 MATRIX_ONLY = given(lambda dtype: definite(4)(dtype)[:1], lambda dtype: definite(3, 2)(dtype)[:1])
+
+
+ORDERS = (1.0, 2.0, 0.5, 3.0, float("inf"))
+TWO_SETS = given(
+    lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype)),
+    lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype)),
+    lambda dtype: (ANY((5, 3), dtype), ANY((0, 3), dtype)),
+)
+ONE_SET = given(lambda dtype: (ANY((5, 3), dtype),))
+
+
+def cdist(order: float) -> Callable[..., object]:
+    return lambda x, y: torch.cdist(x, y, p=order).square()
+
+
+def pdist(order: float) -> Callable[..., object]:
+    return lambda x: torch.nn.functional.pdist(x, p=order)
 
 
 def on_cpu(name: str, call: Callable[..., object], inputs: Inputs = MATRIX_ONLY, gradient: bool = True) -> Row:
@@ -62,33 +78,9 @@ ROWS = [
     on_cpu("eigvalsh", torch.linalg.eigvalsh),
     on_device("matrix_norm", torch.linalg.matrix_norm, SQUARE),
     on_device("matrix_rank", torch.linalg.matrix_rank, gradient=False),
-    Row(
-        "cdist_gradient",
-        lambda x, y: torch.autograd.grad(torch.cdist(x.requires_grad_(), y).square().sum(), x),
-        given(lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype))),
-        refused="no kernel for the aclop operator CdistGrad",
-        reason=OLDER,
-    ),
     on_device("cross", torch.linalg.cross, given(lambda dtype: (ANY((4, 3), dtype), ANY((4, 3), dtype)))),
-    on_device("cdist", torch.cdist, given(lambda dtype: (ANY((5, 3), dtype), ANY((4, 3), dtype))), gradient=False),
-    on_device(
-        "cdist_one",
-        lambda x, y: torch.cdist(x, y, p=1.0),
-        given(lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype))),
-        gradient=False,
-    ),
-    on_device(
-        "cdist_three",
-        lambda x, y: torch.cdist(x, y, p=3.0),
-        given(lambda dtype: (ANY((2, 5, 3), dtype), ANY((2, 4, 3), dtype))),
-    ),
-    Row(
-        "pdist",
-        torch.nn.functional.pdist,
-        given(lambda dtype: (ANY((5, 3), dtype),)),
-        refused="no kernel for the aclop operator Pdist",
-        reason=OLDER,
-    ),
+    *[on_device(f"cdist_{order}", cdist(order), TWO_SETS) for order in ORDERS],
+    *[on_device(f"pdist_{order}", pdist(order), ONE_SET, gradient=False) for order in ORDERS],
     on_device("cov", torch.cov, shaped((3, 5))),
     on_device("corrcoef", torch.corrcoef, shaped((3, 5))),
 ]

@@ -20,6 +20,12 @@ def weights(device: str, rows: int) -> torch.Tensor:
     return torch.tensor(WEIGHTS, device=device).expand(rows, -1)
 
 
+def attention_with_dropout(device: str) -> torch.Tensor:
+    """The share of 64 keys, each of the same weight, that is kept for each query, doubled."""
+    same = torch.zeros(8, 8, 64, 16, device=device)
+    return functional.scaled_dot_product_attention(same, same, same + 1, dropout_p=0.5)[..., 0]
+
+
 UNIFORM = [
     RandomRow("rand", lambda device: torch.rand(COUNT, device=device), 0.5, HALF, 0, 1),
     RandomRow("rand_half", lambda device: torch.rand(COUNT, device=device, dtype=torch.float16), 0.5, HALF, 0, 1),
@@ -138,6 +144,7 @@ CHOSEN = [
     RandomRow("exponential_", lambda device: ones(device).exponential_(2), 0.5, 0.5, 0),
     RandomRow("dropout", lambda device: functional.dropout(ones(device), 0.2), 1, 0.5, 0, 1.25),
     RandomRow("dropout_half", lambda device: functional.dropout(ones(device).half(), 0.5), 1, 1, 0, 2),
+    RandomRow("dropout_of_attention", attention_with_dropout, 1, 0.125, 0, 2),
     RandomRow("dropout_strided", lambda device: functional.dropout(ones(device, 80, 50).t(), 0.5), 1, 1, 0, 2),
     RandomRow("dropout_gradient", lambda device: gradient_of_dropout(device), 1, 0.5, 0, 1.25),
     RandomRow("dropout1d", lambda device: functional.dropout1d(ones(device, COUNT, 2, 1), 0.2), 1, 0.5, 0, 1.25),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from tests.operator_sweep.inputs import (
@@ -14,6 +16,7 @@ from tests.operator_sweep.inputs import (
     between,
     given,
     one,
+    same,
     shaped,
     special,
 )
@@ -26,6 +29,17 @@ FILLED = shaped((5,), (3, 4), (2, 3, 4))
 FILLED_FEW = shaped((5,), (3, 4), (2, 3, 4), values=FEW_VALUES)
 MATRICES = shaped((3, 4), (2, 3, 4), (4, 0))
 ORDER = "the sum runs in memory order, and torch_npu closes gaps first"
+
+ORDERS = (0.0, 0.5, 1.0, 3.0, 4.0, -1.0, float("inf"), float("-inf"))
+
+
+def order_of(order: float) -> Callable[..., object]:
+    return lambda x: torch.linalg.vector_norm(x, order, dim=0)
+
+
+def distance(order: float) -> Callable[..., object]:
+    return lambda x, y: torch.dist(x, y, order)
+
 
 SUMS = [
     Row("sum", torch.sum, dtypes=ALL, gradient=True, tolerance=1e-6, reason=ORDER),
@@ -68,6 +82,8 @@ SPREADS = [
     Row("norm_infinite", lambda x: torch.linalg.vector_norm(x, float("inf")), FILLED, gradient=True),
     Row("vector_norm", torch.linalg.vector_norm, FILLED, FLOATS, gradient=True, tolerance=1e-6, reason=ORDER),
     Row("vector_norm_dim", lambda x: torch.linalg.vector_norm(x, 3, dim=0), FILLED, tolerance=1e-6, reason=ORDER),
+    *[Row(f"norm_{order}", order_of(order), FILLED, FLOATS, tolerance=4e-6, reason=ORDER) for order in ORDERS],
+    *[Row(f"dist_{order}", distance(order), same(2), tolerance=4e-6, reason=ORDER) for order in ORDERS],
     Row(
         "normalize",
         lambda x: torch.nn.functional.normalize(x, dim=-1),

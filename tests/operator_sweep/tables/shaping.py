@@ -10,6 +10,7 @@ from tests.operator_sweep.rows import Row
 
 REPEATS = between(0, 3)
 MATRICES = shaped((3, 4), (2, 3, 4))
+VOLUMES = shaped((2, 3, 3, 4, 5))
 IMAGES = shaped((2, 3, 4, 5))
 
 
@@ -178,6 +179,8 @@ PADDED = [
     Row("pad_reflect_2d", lambda x: functional.pad(x, (1, 2, 2, 1), mode="reflect"), IMAGES, gradient=True),
     Row("pad_replicate_1d", lambda x: functional.pad(x, (1, 2), mode="replicate"), MATRICES, gradient=True),
     Row("pad_replicate_2d", lambda x: functional.pad(x, (4, 4, 4, 4), mode="replicate"), IMAGES, gradient=True),
+    Row("pad_reflect_3d", lambda x: functional.pad(x, (1, 1, 1, 1, 1, 1), mode="reflect"), VOLUMES, gradient=True),
+    Row("pad_replicate_3d", lambda x: functional.pad(x, (1, 2, 1, 0, 2, 1), mode="replicate"), VOLUMES, gradient=True),
     Row("pad_circular", lambda x: functional.pad(x, (1, 2), mode="circular"), shaped((2, 3, 4)), gradient=True),
     Row("channel_shuffle", lambda x: torch.channel_shuffle(x, 2), shaped((2, 4, 3, 3))),
     Row("pixel_shuffle", lambda x: functional.pixel_shuffle(x, 2), shaped((2, 4, 3, 3)), gradient=True),

@@ -10,7 +10,7 @@
 FUNCTION_OF_ONE(Abs, abs)
 FUNCTION_OF_ONE(Neg, neg)
 FUNCTION_OF_ONE(Round, round)
-FUNCTION_OF_ONE(Sign, sign)
+FUNCTION_OF_ONE(Sign, sgn)  // which is the sign, and of a complex number its direction
 FUNCTION_OF_ONE(Trunc, trunc)
 FUNCTION_OF_ONE_AND_IN_PLACE(Acos, acos)
 FUNCTION_OF_ONE_AND_IN_PLACE(Acosh, acosh)

@@ -17,10 +17,8 @@ Tensor LegacyArguments::tensor(const LegacyTensor& described) {
   return at::from_blob(described.start, described.sizes, at::TensorOptions(type));
 }
 
-void LegacyArguments::expect(const char* attribute, const std::string& value) const {
-  const auto found = call_.attributes.find(attribute);
-  const std::string* text = found == call_.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-  TORCH_CHECK(text && *text == value, attribute, " other than ", value, " is not emulated");
+void LegacyArguments::expect(const char* name, const std::string& value) const {
+  TORCH_CHECK(attribute<std::string>(name) == value, name, " other than ", value, " is not emulated");
 }
 
 int run_legacy_operator(const LegacyCall& call, void (*body)(const LegacyArguments&)) {

@@ -16,6 +16,13 @@ class LegacyArguments {
   Tensor input(size_t place) const { return tensor(call_.inputs.at(place)); }
   void write(size_t place, const Tensor& result) const { tensor(call_.outputs.at(place)).copy_(result); }
 
+  // Throws where the attribute is not there or of another type.
+  template <class Type> const Type& attribute(const char* name) const {
+    const auto found = call_.attributes.find(name);
+    const Type* value = found == call_.attributes.end() ? nullptr : std::get_if<Type>(&found->second);
+    TORCH_CHECK(value, "no attribute ", name, " of the type that it should have");
+    return *value;
+  }
   // Throws unless the attribute has the only value that is emulated.
   void expect(const char* attribute, const std::string& value) const;
 

@@ -17,3 +17,11 @@ OPERATOR(ReplicationPad2d, (Tensor input, IntList padding, Tensor out), { at::re
 OPERATOR(ReplicationPad2dBackward, (Tensor gradient, Tensor input, IntList padding, Tensor out), {
   at::replication_pad2d_backward_out(out, gradient, input, padding);
 })
+OPERATOR(ReflectionPad3d, (Tensor input, IntList padding, Tensor out), { at::reflection_pad3d_out(out, input, padding); })
+OPERATOR(ReflectionPad3dBackward, (Tensor gradient, Tensor input, IntList padding, Tensor out), {
+  at::reflection_pad3d_backward_out(out, gradient, input, padding);
+})
+OPERATOR(ReplicationPad3d, (Tensor input, IntList padding, Tensor out), { at::replication_pad3d_out(out, input, padding); })
+OPERATOR(ReplicationPad3dBackward, (Tensor gradient, Tensor input, IntList padding, Tensor out), {
+  at::replication_pad3d_backward_out(out, gradient, input, padding);
+})
