@@ -70,7 +70,7 @@ FAULTS = (
     Fault(
         "ppo",
         "observation shifted by one",
-        (("(observations[:-1], actions,", "(observations[1:], actions,"),),
+        (("torch.cat((*flat[:3], logs", "torch.cat((observations[1:].reshape(self.rows, -1), *flat[1:3], logs"),),
         ONLY_FAIL,
     ),
     Fault("ppo", "learning rate / 10", (("learning_rate: float = 2.5e-3", "learning_rate: float = 2.5e-4"),)),

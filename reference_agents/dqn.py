@@ -1,7 +1,8 @@
 """DQN for an NPU, in one file: ``python -m npuport.reference_agents.dqn --env-id CartPole-v1 --device npu:0``.
 
 Double DQN (van Hasselt et al. 2016) with n-step returns, layer normalisation and a target network that follows
-slowly. What the advice of npuport asks for is here:
+slowly. It acts by the target network: that is an average of the last hundred updates or so, which no single one spoils.
+What the advice of npuport asks for is here:
 
 - Many environments are stepped at once. One vector step costs one copy up and one copy down, whatever their number:
   observations, finished transitions and the numbers of the sampled ones go up in one packed float32 block; greedy
@@ -56,7 +57,7 @@ class Arguments:
     learning_starts: int = 1_024
     batch_size: int = 128
     updates_per_step: int = 4  # in each step of the vector environment
-    n_step: int = 3
+    n_step: int = 5
     gamma: float = 0.98
     learning_rate: float = 1e-3
     final_learning_rate: float = 2e-5
@@ -145,7 +146,7 @@ class Agent:
         self.replay[slot : slot + len(rows)].copy_(device_rows.view(-1, self.row))
         torch.index_select(self.replay, 0, device_indices.long(), out=self.samples)
         with torch.no_grad():
-            actions = self.network(device_observations.view(-1, self.inputs)).argmax(1)
+            actions = self.target_network(device_observations.view(-1, self.inputs)).argmax(1)
         down: np.ndarray = torch.cat((actions.float(), self.loss)).cpu().numpy()
         return down
 
@@ -153,7 +154,7 @@ class Agent:
     def greedy(self, observations: np.ndarray) -> np.ndarray:
         """Actions without chance, for observations as an environment gives them."""
         scaled = torch.from_numpy(observations.astype(np.float32) * self.scale).to(self.device)
-        actions: np.ndarray = self.network(scaled).argmax(1).cpu().numpy()
+        actions: np.ndarray = self.target_network(scaled).argmax(1).cpu().numpy()
         return actions
 
     def learn(self, learning_rate: float) -> None:

@@ -83,7 +83,8 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agent", choices=sorted(AGENTS), help="only this agent; else all that are recorded")
     parser.add_argument("--env-id", help="only this environment")
-    parser.add_argument("--seeds", type=int, default=20, help="how many, from 1 on")
+    parser.add_argument("--seeds", type=int, default=20, help="how many")
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1, help="how many seeds at a time")
     parser.add_argument("--folder", type=Path, default=RUNS_FOLDER, help="where the files go")
     options = parser.parse_args(words)
@@ -95,7 +96,9 @@ def main(words: list[str] | None = None) -> None:
     if not chosen:
         parser.error(f"{options.agent or 'any agent'} is not recorded on {options.env_id}")
     for agent, environment in chosen:
-        run = record(agent, environment, list(range(1, options.seeds + 1)), options.jobs)
+        run = record(
+            agent, environment, list(range(options.first_seed, options.first_seed + options.seeds)), options.jobs
+        )
         path = stored_run_path(agent, environment, options.folder)
         write_stored_run(run, path)
         greedy = sorted(seed.greedy_return for seed in run.seeds)

@@ -255,3 +255,8 @@ def test_missing_gym_is_told_in_one_line(tmp_path: Path) -> None:
     assert [line for line in measured.output.splitlines() if line.startswith("npuport: ")] == [
         "npuport: gym is not installed; with --gym-alias `import gym` gives gymnasium, which suits scripts of gym 0.26"
     ]
+
+
+def test_a_limit_that_could_not_be_reached_is_told(tmp_path: Path) -> None:
+    told = watched(tmp_path, "print('no environment')\n", max_steps=5).not_measured
+    assert len(told) == 2 and "no environment of gymnasium" in told[0] and "limit" in told[1]

@@ -44,8 +44,10 @@ class LineCount:
     """What one line caused, after the first environment step unless `setup`.
 
     Attributes:
-        event: one of the names above, or ``kernel``, ``fallback``, ``float64``, ``refused``.
-        detail: the kernel that was refused or fell back, with its dtype; else empty.
+        event: one of the names above, or ``kernel``, ``fallback``, ``float64``, ``refused``. By line a ``kernel`` is
+            an operator of torch that ran on the device; it may take several of the device's own kernels.
+        detail: the kernel that was refused, with its dtype; the operator that fell back, or whose result is float64;
+            else empty.
     """
 
     place: Line

@@ -12,5 +12,6 @@ the script has imported it.
 - ``seeds``, ``gym_alias``  what the script is spared: seeding itself, and the old name of gymnasium
 - ``device_events``  copies, waits and kernels as the emulated device counts them
 - ``dispatch``    the same from Python, on any device; ``device_rules``: which copies an operator stands for
+- ``npu_waits``   functions of ``torch.npu`` that wait, which dispatch does not see
 - ``optimisers``, ``backward``, ``loss_functions``  updates and losses
 """

@@ -15,9 +15,14 @@ def hook(torch: ModuleType, waited: Waited) -> None:
     npu = getattr(torch, "npu", None)
     if npu is None:
         return
+
+    def waited_if_in_use(event: str) -> None:
+        if npu.is_initialized():
+            waited(event)
+
+    npu.empty_cache = _watched(npu.empty_cache, "wait.device", waited_if_in_use)
     for owner, name, event in (
         (npu, "synchronize", "wait.device"),
-        (npu, "empty_cache", "wait.device"),
         (npu.Stream, "synchronize", "wait.stream"),
         (npu.Event, "synchronize", "wait.event"),
         (npu.Event, "elapsed_time", "wait.event"),

@@ -116,6 +116,8 @@ def _not_measured(watch: Watch) -> list[str]:
     told = list(watch.not_measured)
     if watch.end is not None and not watch.vector_steps:
         told.append("environment steps: no environment of gymnasium or stable_baselines3 was stepped in this process")
+        if watch.configuration.max_steps is not None:
+            told.append("the limit of environment steps: without one that is seen it could not end the script")
     if watch.forked:
         told.append(
             f"what {watch.forked} processes did that the script forked: only their vector environments are seen"
