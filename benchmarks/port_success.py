@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -64,7 +65,7 @@ def port_all(script: Script, repositories: Path, folder: Path, ports: list[str])
 def results_of(ported: Ported, runner: Runner) -> list[PortResult] | str:
     """What the runs of a script come to after every port, or why it was left out."""
     script = ported.script
-    plain = runner.measured(script, *ported.original, "cpu")
+    plain = Runner(runner.cache).measured(script, *ported.original, "cpu")
     if not came_to_its_end(plain):
         return f"{script.name}: {plain.outcome.error or 'no optimiser step was made'}"
     found = []
@@ -80,24 +81,36 @@ def results_of(ported: Ported, runner: Runner) -> list[PortResult] | str:
 
 def measure_all(arguments: argparse.Namespace, folder: Path) -> tuple[list[PortResult], list[str]]:
     """Port everything, then run it; gives the results and what was left out."""
-    ported, results, left_out = [], [], []
+    results: list[PortResult] = []
+    left_out: list[str] = []
     chosen = [s for s in all_scripts() if not arguments.only or any(fnmatch(s.name, p) for p in arguments.only)]
-    for number, script in enumerate(chosen):
-        try:
-            ported.append(port_all(script, arguments.folder, folder / str(number), arguments.port or list(PORTS)))
-        except LayoutError as error:
-            left_out.append(str(error))
     runner = Runner(arguments.cache, arguments.steps)
-    for one in ported:
-        found = results_of(one, runner)
-        if isinstance(found, str):
-            left_out.append(found)
-            print(f"left out: {found}", file=sys.stderr, flush=True)
-            continue
-        results += found
-        told = (f"{r.port}: {r.why or r.verdict.value}, {r.events_per_step:.2f}" for r in found)
-        print(one.script.name, *told, sep="\n  ", file=sys.stderr, flush=True)
+
+    def port(script: Script) -> Ported | str:
+        try:
+            return port_all(script, arguments.folder, folder / script.name, arguments.port or list(PORTS))
+        except LayoutError as error:
+            return str(error)
+
+    def run(ported: Ported | str) -> list[PortResult] | str:
+        return ported if isinstance(ported, str) else results_of(ported, runner)
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        outcomes = pool.map(run, list(pool.map(port, chosen)))
+        for script, found in zip(chosen, outcomes, strict=True):
+            _take(script, found, results, left_out)
     return results, left_out
+
+
+def _take(script: Script, found: list[PortResult] | str, results: list[PortResult], left_out: list[str]) -> None:
+    """Note and tell what came of a script."""
+    if isinstance(found, str):
+        left_out.append(found)
+        print(f"left out: {found}", file=sys.stderr, flush=True)
+        return
+    results += found
+    told = (f"{r.port}: {r.why or r.verdict.value}, {r.events_per_step:.2f}" for r in found)
+    print(script.name, *told, sep="\n  ", file=sys.stderr, flush=True)
 
 
 def main() -> int:
@@ -106,7 +119,8 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="names of scripts")
     parser.add_argument("--port", action="append", default=[], choices=list(PORTS), help="by default all")
-    parser.add_argument("--steps", type=int, help="environment steps of every run")
+    parser.add_argument("--steps", type=int, help="environment steps of every run of a port")
+    parser.add_argument("--jobs", type=int, default=1, help="scripts that run side by side")
     parser.add_argument("--cache", type=Path, default=KEPT, help="where measurements are kept")
     parser.add_argument("--json", type=Path, help="also write every number there")
     arguments = parser.parse_args()
