@@ -29,8 +29,8 @@ STORED = sorted(RUNS_FOLDER.glob("*.json"))
 PREFIX = {"CartPole-v1": 2_000, "Acrobot-v1": 8_100, "Pendulum-v1": 3_300}
 
 
-def test_nothing_else_is_stored() -> None:
-    assert {path.stem for path in STORED} <= {f"{agent}-{environment}" for agent, environment in record.RECORDED}
+def test_every_recorded_pair_is_stored_and_nothing_else() -> None:
+    assert {path.stem for path in STORED} == {f"{agent}-{environment}" for agent, environment in record.RECORDED}
     assert {agent for agent, _ in record.RECORDED} == set(AGENTS) == set(record.AGENTS)
 
 
