@@ -58,20 +58,21 @@ class Arguments:
     observation_scale: tuple[float, ...] = (1.0,)
     reward_scale: float = 1.0
     gamma: float = 0.98
-    gae_lambda: float = 0.8
+    gae_lambda: float = 0.95
     learning_rate: float = 2.5e-3  # falls to 0
     clip: float = 0.2
     value_weight: float = 0.5
     largest_gradient: float = 0.5
 
 
-# What differs from the defaults.
+# What differs from the defaults. Returns of CartPole are near 50, and one norm limits the gradients of actor and critic
+# together: unscaled, the critic's errors drown the actor until they vanish, and then some seeds lose what they can.
 SETTINGS: dict[str, dict[str, Any]] = {
+    "CartPole-v1": {"reward_scale": 0.1},
     "Acrobot-v1": {
         "observation_scale": (1.0, 1.0, 1.0, 1.0, 0.2, 0.1),
         "rollout": 128,  # from shorter ones some seeds learn to wait before they have ever reached the goal
         "gamma": 0.99,
-        "gae_lambda": 0.95,
         "total_steps": 80_000,
     },
     "Pendulum-v1": {
@@ -80,7 +81,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "rollout": 64,
         "minibatch": 128,
         "gamma": 0.9,
-        "gae_lambda": 0.95,
         "learning_rate": 3e-3,
         "total_steps": 100_000,
     },
