@@ -111,6 +111,9 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+_RACE = "terminate called without an active exception"
+
+
 @dataclass(frozen=True)
 class Emulator:
     """The emulated device, built for the interpreter of the tests.
@@ -139,17 +142,25 @@ class Emulator:
             environment: changes to the child's environment.
             cwd: where it runs; for code, modules are imported from here.
             seconds: how long it may take.
+
+        Torch has a race at the end of a process: its autograd thread may still let go of the last graph, asks for the
+        lock of an interpreter that is ending, and Python 3.11 takes the process down (read from a core dump). A run
+        that met it is run again; what aborts for another reason does so each time.
         """
         what = [str(code_or_script)] if isinstance(code_or_script, Path) else ["-c", code_or_script]
-        return subprocess.run(
-            [sys.executable, *what, *map(str, arguments)],
-            cwd=cwd,
-            env={**self.environment, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=seconds,
-        )
+        for _ in range(4):
+            done = subprocess.run(
+                [sys.executable, *what, *map(str, arguments)],
+                cwd=cwd,
+                env={**self.environment, **environment},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=seconds,
+            )
+            if done.returncode == 0 or _RACE not in done.stderr:
+                break
+        return done
 
 
 @pytest.fixture(scope="session")

@@ -12,18 +12,15 @@ from tests.conftest import Emulator
 
 ROOT = Path(__file__).parent.parent
 AGENTS = ROOT / "fixtures" / "agents"
-# Runs a program and writes afterwards what the device of this process has counted. It leaves without ending the
-# interpreter: under load, torch's autograd thread may still let go of the last graph then, asks for the lock of an
-# interpreter that is no more, and takes the process down (seen on Python 3.11 in a core dump; it is torch's own race).
+# Runs a program and writes afterwards what the device of this process has counted.
 COUNTED = """
-import json, os, runpy, sys
+import json, runpy, sys
 sys.path.insert(0, {root!r})
 from tests.device_programs import LIBRARY
 sys.argv = sys.argv[1:]
 sys.path.insert(0, ".")
 runpy.run_path(sys.argv[0], run_name="__main__")
-print("\\n" + json.dumps(LIBRARY.counts()), flush=True)
-os._exit(0)
+print("\\n" + json.dumps(LIBRARY.counts()))
 """
 
 
