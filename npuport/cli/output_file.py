@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from npuport.sources.errors import UsageError
 
@@ -13,6 +16,24 @@ def check_writable(path: Path) -> None:
     try:
         path.open("a").close()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+        raise _unwritable(path, error) from None
     if not there:
         path.unlink()
+
+
+@contextmanager
+def report_file(path: Path) -> Iterator[TextIO]:
+    """The file, open for the report.
+
+    Raises:
+        UsageError: it cannot be written, or its disk is full.
+    """
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be written: {error.strerror}")

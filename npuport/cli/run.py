@@ -11,14 +11,13 @@ from typing import Any
 
 import click
 
-from npuport.cli.output_file import check_writable
+from npuport.cli.output_file import check_writable, report_file
 from npuport.cli.progress import Progress
 from npuport.device.choice import KINDS, Device, choose_device
 from npuport.observe.findings import findings_on_lines
 from npuport.observe.measurement import Measurement
 from npuport.observe.run import RunOptions, check_script, watch
 from npuport.reports.watched import FORMATS, write_in
-from npuport.sources.errors import UsageError
 from npuport.sources.settings import DTYPE_CHECKS, load_settings
 
 _BUILDING = "npuport: building the emulated device, once for this torch; it takes about a minute"
@@ -119,8 +118,5 @@ def _write(measurement: Measurement, output_format: str, path: Path | None) -> N
             click.echo()  # the script's own output stands above
         write_in(output_format, measurement, findings, sys.stdout)
         return
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            write_in(output_format, measurement, findings, file)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from None
+    with report_file(path) as file:
+        write_in(output_format, measurement, findings, file)

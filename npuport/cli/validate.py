@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from npuport.cli.output_file import check_writable
+from npuport.cli.output_file import check_writable, report_file
 from npuport.cli.validate_progress import ValidateProgress
 from npuport.device.choice import KINDS, Device, choose_device
 from npuport.emulator.build import built_emulator
@@ -112,7 +112,8 @@ def command(script: Path, output_format: str, output_file: Path | None, quiet: b
             return EXIT_INTERRUPTED
     text = render(validation, findings_on_lines(validation.counted.port))
     if output_file is not None:
-        output_file.write_text(text + "\n", encoding="utf-8")
+        with report_file(output_file) as file:
+            file.write(text + "\n")
         click.echo("\n".join(validated_text.summary(validation)))
     else:
         click.echo(text)
